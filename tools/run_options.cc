@@ -223,7 +223,7 @@ bool Fits(const Parameter& parameter, const Shape& shape) {
   return true;
 }
 
-// "[N, C, H, W]": of resizing there is one tensor that has extents to tell.
+// "[N, C, H, W]": resizing has one tensor with extents to tell.
 std::string ShapeText(const OperatorRow& row, const Parameter& parameter) {
   std::vector<std::string> symbols = golden::Symbols(parameter);
   for (std::string& symbol : symbols) {

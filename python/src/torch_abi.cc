@@ -103,7 +103,7 @@ void ReturnBlock(void* /*data*/, void* context) {
 
 void FreeMemory(void* data, void* /*context*/) { std::free(data); }
 
-// What gives a tensor's memory back, once: PyTorch may do it, or not, if it makes no tensor.
+// Gives a tensor's memory back, once: if PyTorch makes no tensor, it may do it or not.
 struct Owner {
   void (*deleter)(void*, void*);
   void* context;

@@ -19,8 +19,8 @@ bool FindStockKernels(const std::string& library);
 // While it lives, the operators of `names` (in namespace aten) that this file has kernels for use
 // them on the CPU. One at a time for each name.
 //
-// PyTorch takes a kernel out of its dispatcher without regard for threads that are calling it: what
-// shall end while they do stands aside instead.
+// PyTorch takes a kernel out of its dispatcher without regard for threads that are calling it: a
+// kernel that shall end meanwhile stands aside instead.
 class TorchKernels {
  public:
   // Throws std::runtime_error if PyTorch refuses.

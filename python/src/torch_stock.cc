@@ -33,8 +33,8 @@ struct ArrayRef {
 using Scale = std::optional<double>;
 using Mask = std::array<bool, 2>;
 
-// Of the input, the grid, the two modes and align_corners; backward of grad_output before them and
-// the output mask behind.
+// Arguments: the input, the grid, the two modes and align_corners. Backward has grad_output before
+// them and the output mask behind.
 using Sampler = AtTensor (*)(Handle, Handle, int64_t, int64_t, bool);
 using SamplerBackward = std::tuple<AtTensor, AtTensor> (*)(Handle, Handle, Handle, int64_t, int64_t,
                                                            bool, Mask);

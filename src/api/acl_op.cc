@@ -85,7 +85,7 @@ Status ReadOperator(const char* type, int num_inputs, const aclTensorDesc* const
   PORTACL_RETURN_IF_ERROR(FindGraphOperator(type, row));
   const Refusals refusals((*row)->type, Surface::kGraph);
   PORTACL_RETURN_IF_ERROR(refusals.CheckProfile());
-  // Before a word on the arguments. Check() asks again, for handles made under another profile.
+  // Before the arguments are looked at. Check() asks again, for handles made under another profile.
   if (const ops::Signature* const listed = ops::FindByGraphName(type); listed != nullptr) {
     PORTACL_RETURN_IF_ERROR(CheckAvailable(refusals, *listed, Surface::kGraph));
   }

@@ -10,7 +10,7 @@
 
 namespace portacl::api {
 
-// Of a call that is only compiled `inputs` is null: the values of constants alone are known then.
+// `inputs` is null for a call that is only compiled: then only constants have known values.
 base::Status ReadHostLists(const GraphOperator& op, const GraphRow& row,
                            const aclDataBuffer* const inputs[], HostLists* lists);
 

@@ -227,7 +227,7 @@ class ResizeCall final : public GraphCall {
     return {};
   }
 
-  // Resize and ResizeGrad: x or grads, roi, scales, sizes, y. What op-plugin sends for nearest
+  // Resize and ResizeGrad: x or grads, roi, scales, sizes, y. op-plugin sends them for nearest
   // resizing of vectors, with the indices of that.
   Status ReadNearest(const GraphOperator& op, const HostLists& lists) {
     const Attributes attributes(op, refusals_);

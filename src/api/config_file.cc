@@ -59,7 +59,7 @@ base::Status ReadText(const char* path, std::string* text) {
 }
 
 // Collects the names of a file's sections without a tree of values: the library's tree asks for
-// memory where it is destroyed, and ends the process if there is none.
+// memory when it is destroyed, and ends the process if there is none.
 class Sections : public nlohmann::json_sax<nlohmann::json> {
  public:
   bool null() override { return Value("null"); }

@@ -43,7 +43,7 @@ class ForkLock {
   explicit ForkLock(LockRank rank) : rank_(rank) {}
   virtual ~ForkLock() = default;
   void Enlist() noexcept;
-  // Not while a fork() is on its way, but for a lock of a maker that fails: others live for ever.
+  // For the lock of a maker that fails; others live for ever. Not during a fork().
   void Delist() noexcept;
 
  private:

@@ -33,8 +33,8 @@ void Note(cudaError_t error);
 
 inline constexpr int kBlock = 256;  // threads
 
-// A size that decides how a call is computed. Plain loops have smaller ones, so that tests come by
-// every way with small tensors.
+// A size that decides how a call is computed. Plain loops have smaller ones: tests take every way
+// with small tensors.
 constexpr int64_t Threshold(int64_t on_gpu, int64_t /*in_loops*/) { return on_gpu; }
 
 template <class Body>

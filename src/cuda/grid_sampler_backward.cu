@@ -1,9 +1,9 @@
-// Gradients of grid sampling. No sum of theirs is atomic. inputGrad: what touches a pixel is listed
-// (counted, placed, each list sorted), so that one thread adds it up in the order of the points: in
-// shared memory (grid_sampler_tiles.h), or, of many channels or tiles, in lists of all points. Of
-// linear modes the points are listed, by the cell between pixels that they lie in: a pixel merges
-// the cells around it. Of others each tap of each point is listed, by its pixel. gridGrad: a thread
-// a point, or, of few points with many channels, a thread a block of 16 channels.
+// Gradients of grid sampling, without atomic sums. inputGrad: the points or taps that touch a pixel
+// are listed (counted, placed, each list sorted), and one thread adds them up in the order of the
+// points. Lists are in shared memory (grid_sampler_tiles.h) or, for many channels or tiles, of all
+// points. Linear modes list points, by the cell between pixels that they lie in: a pixel merges the
+// cells around it. Other modes list each tap, by its pixel. gridGrad: a thread per point; for few
+// points with many channels, a thread per block of 16 channels.
 #include <algorithm>
 #include <bit>
 #include <limits>
@@ -215,7 +215,7 @@ struct ListPoints {
   Lists lists;
   CellWeights<F, kAxes>* weights;
 
-  // The cell along an axis, or -1 if no pixel is touched: one of its two is inside.
+  // The cell along an axis: one of its two pixels is inside. -1 if no pixel is touched.
   PORTACL_DEVICE static int64_t Cell(const AxisTaps<F, 2>& taps) {
     return taps.index[0] >= 0 ? taps.index[0] + 1 : taps.index[1];
   }

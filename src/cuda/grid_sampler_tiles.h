@@ -107,8 +107,8 @@ void LaunchStretches(int64_t images, uint32_t points, uint32_t stretches, const 
 #endif
 
 // A point that touches a tile lies at most so many pixels before its first pixel, and behind its
-// last one. A bicubic tap is up to two pixels from its point, also after reflection; a third lies
-// before, for a coordinate that rounding reflects to just below a pixel.
+// last one. A bicubic tap is up to two pixels from its point, even after reflection. The third
+// pixel before is for a coordinate that rounding reflects to just below a pixel.
 template <int kTaps>
 inline constexpr int32_t kBefore = kTaps == 4 ? 3 : 1;
 template <int kTaps>

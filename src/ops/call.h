@@ -27,7 +27,7 @@ using Argument =
     std::variant<const base::TensorDesc*, const std::vector<int64_t>*, const std::vector<float>*,
                  const std::vector<bool>*, double, int64_t, const char*, std::array<double, 3>>;
 
-// Refers to what the caller's handles stand for: lives no longer than they do.
+// Refers to the objects behind the caller's handles: lives no longer than they do.
 class Call {
  public:
   // `op` opens every message.

@@ -19,7 +19,7 @@
 
 namespace portacl::ops {
 
-// What an operator of this folder has at most; more cost a call an allocation.
+// The most tensors of an operator of this folder; more would cost a call an allocation.
 inline constexpr int kMaxTensors = 9;
 
 // One value for each tensor of a call.

@@ -1,5 +1,5 @@
-// The tables of linear, cubic and antialiased resizing, one per axis: which sources a destination
-// is the sum of, and with which weights.
+// The tables of linear, cubic and antialiased resizing, one per axis: the sources of each
+// destination, and their weights.
 #ifndef PORTACL_OPS_RESAMPLE_AXIS_H_
 #define PORTACL_OPS_RESAMPLE_AXIS_H_
 

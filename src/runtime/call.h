@@ -12,10 +12,10 @@ void RunCall(uint64_t kind, void (*function)(void* context), void* context);
 }  // namespace internal
 
 // Calls body() once, on this thread or on one of the pool's. Its loops (parallel.h) share one
-// region of the pool, where they were several when a call of the same kind ran last: threads come
-// and go once a call, and a loop waits for nobody who has taken nothing of it. `kind` tells calls
-// apart, by what they do and about how much: thread_policy.h decides for each kind whether calls
-// use other threads at all. The body must not throw.
+// region of the pool if the last call of the kind had several loops: threads come and go once a
+// call, and a loop waits for nobody who has taken nothing of it. `kind` tells calls apart, by what
+// they do and about how much: thread_policy.h decides for each kind whether calls use other threads
+// at all. The body must not throw.
 template <class Body>
 void RunAsOneCall(uint64_t kind, Body&& body) {
   using Plain = std::remove_reference_t<Body>;

@@ -138,8 +138,8 @@ bool Retire(const std::shared_ptr<Context>& context) {
   return true;
 }
 
-// While contexts that were retired are being closed. The last of such calls at a time frees what
-// resets have abandoned: until then work of another's context may use it.
+// Lives while retired contexts are closed. The last such call frees the memory that resets have
+// abandoned: until then work of another call's context may use it.
 class Ending {
  public:
   // The caller holds the runtime's lock, and gives it back before this ends.

@@ -108,7 +108,7 @@ base::Status Extent(size_t pitch, size_t width, size_t height, const char* name,
   return {};
 }
 
-// Rows of one bigger array may interleave, when they have one pitch and different columns.
+// Rows of one bigger array may interleave, if they have one pitch and different columns.
 bool Overlap(const CopyJob& job, size_t dst_bytes, size_t src_bytes) {
   const auto dst = reinterpret_cast<uintptr_t>(job.dst);
   const auto src = reinterpret_cast<uintptr_t>(job.src);

@@ -100,8 +100,8 @@ bool Ends(int signal) {
          (previous.sa_handler == SIG_DFL || previous.sa_handler == SIG_IGN);
 }
 
-// Threads of one kernel may fault at a time: the others wait, and if the program ends by the
-// first one's instruction, which is tried again, they are not let go before.
+// Several threads of a kernel may fault at a time: the others wait. If the first one's instruction,
+// tried again, ends the program, they are not let go before.
 class OnePrinter {
  public:
   explicit OnePrinter(bool the_last) : the_last_(the_last) {

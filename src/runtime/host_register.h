@@ -8,8 +8,8 @@
 
 namespace portacl::runtime {
 
-// ACL_ERROR_RT_PARAM_INVALID for null, no bytes, device memory, or a range over one that is
-// registered.
+// ACL_ERROR_RT_PARAM_INVALID for null, no bytes, device memory, or a range that overlaps a
+// registered one.
 base::Status RegisterHost(void* address, size_t size);
 base::Status UnregisterHost(void* address);
 

@@ -150,8 +150,8 @@ void Report(const std::vector<Finding>& findings) {
   }
 }
 
-// Enters what a launch uses, in place of what later calls meet through it anyway: older uses that
-// are over before it and that it writes over, and its stream's older reads of the same.
+// Enters the uses of a launch. Removes uses that later calls meet through it anyway: older ones
+// that are over before it and that it overwrites, and its stream's older reads of the same.
 void Enter(Table& table, const std::shared_ptr<const Origin>& launch, const Clock& clock,
            const std::vector<MemoryAccess>& accesses,
            std::vector<std::unique_ptr<PendingHostMemory>> pending) {

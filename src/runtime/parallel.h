@@ -27,8 +27,8 @@ bool SetNumThreads(int threads);
 // handler.
 bool SetThreadPool(const portaclThreadPool* pool);
 
-// The calling thread's loops stay on oneTBB for the rest of its life: an OpenMP gives each thread
-// that calls it a team of its own, which a thread of the library's should not do to the host.
+// The calling thread's loops stay on oneTBB for the rest of its life. OpenMP gives each calling
+// thread a team of its own; a thread of the library should not cost the host that.
 void StayOnOwnThreads();
 
 // Which threads loops of the calling thread run on, in words.

@@ -36,10 +36,10 @@ struct Work {
   // True for the user's code: it runs on the stream's own thread alone, because it would share
   // another thread's device, locks and thread-local state.
   bool own_thread = false;
-  // Runs at most once, in the stream's order, inside an FpEnvironment; if the stream is
-  // captured, once in each replay; several replays may run at a time. It is destroyed without
-  // having run if the stream is aborted or stops on an earlier failure. A failed status is
-  // reported where the stream is synchronised.
+  // Runs at most once, in the stream's order, inside an FpEnvironment. On a captured stream it runs
+  // once in each replay; several replays may run at a time. It is destroyed without having run if
+  // the stream is aborted or stops on an earlier failure. A failed status is reported when the
+  // stream is synchronised.
   std::function<base::Status()> run;
   const char* category = "kernel";  // static string, for traces
   // For traces, e.g. shapes, dtype and kernel path; only worth building if TraceEnabled().

@@ -293,8 +293,8 @@ void PrepareOneTbb() {
   state.ready = true;
 }
 
-// Without an arena, and so on the calling thread, if the system gives no thread: oneTBB may ask
-// for one then, because others of its users in this process want it. Takes the lock itself.
+// If the system gives no thread, there is no arena and calls run on the calling thread. (oneTBB may
+// ask for a thread then: its other users in this process want one.) Takes the lock itself.
 void PrepareArena(int threads) {
   {
     const SharedState shared;

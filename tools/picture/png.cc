@@ -1,4 +1,4 @@
-// PNG by libpng: its calls are apart from C++ objects, as its errors jump over destructors.
+// PNG by libpng: its calls are apart from C++ objects, because its errors jump over destructors.
 #include <fmt/format.h>
 #include <png.h>
 

@@ -50,8 +50,8 @@ GridPoint Lens(const GridFrame& frame, GridPoint point, double strength);
 // [-1, 1) per coordinate.
 HostTensor MakeGrid(const GridSpec& spec, const GridFrame& frame, DataType dtype);
 
-// (N, OD, OH, OW, 3) of a volume, `points` being (N, OD, OH, OW): identity and random. Throws
-// BadInput for the kinds that only pictures have.
+// (N, OD, OH, OW, 3) of a volume; `points` is (N, OD, OH, OW): identity and random. Throws BadInput
+// for the kinds that only pictures have.
 HostTensor MakeVolumeGrid(const GridSpec& spec, const Shape& points, bool align_corners,
                           DataType dtype);
 

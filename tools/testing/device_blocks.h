@@ -20,7 +20,7 @@ class DeviceBlocks {
 
   // A block with written canaries. Of size 0 too: nobody may touch a byte of it.
   Fence Take(size_t size, size_t alignment, Canary canary);
-  // The next blocks are those of before again, as far as they have the same sizes.
+  // The next blocks are the earlier ones again, as far as they have the same sizes.
   void Restart() { next_ = 0; }
 
   void Copy(void* to, const void* from, size_t size, aclrtMemcpyKind kind) const;

@@ -286,8 +286,8 @@ void AddLayouts(const Case& base, std::vector<Case>& cases) {
   }
 }
 
-// Of an operator of no family: each extent short, and at and beside the widths of vectors; inputs
-// with values that are not finite.
+// For an operator without a family: each extent short, and at and beside the widths of vectors;
+// inputs with values that are not finite.
 void AddExtents(const Case& base, std::vector<Case>& cases) {
   for (const int64_t extent : {1, 2, 3, 7, 8, 9, 16, 17, 33}) {
     Case c = base;

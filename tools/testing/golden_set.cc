@@ -303,7 +303,7 @@ bool IsComplete(const std::vector<Case>& cases, const std::string& folder) {
   return true;
 }
 
-// By portacl's own API. That has no bytes: its float32, which holds each exactly, copies the same.
+// By portacl's own API. It has no uint8: float32 holds each value exactly, and copies the same.
 void Compute(Call& call) {
   if (call.source.dtype != cli::kUInt8) return RunNative(call);
   Call wide = InDType(call, DataType::kFloat32);

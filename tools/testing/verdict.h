@@ -74,7 +74,7 @@ struct OutputVerdict {
   std::vector<Element> worst;  // failing elements, the worst first; at most kWorst
   static constexpr size_t kWorst = 8;
 
-  // Of another result of the same output, which passed as this one did: the larger numbers.
+  // Takes the larger numbers of another result of the same output, which passed too.
   void TakeExtremes(const OutputVerdict& other);
 };
 

@@ -27,7 +27,7 @@
 #define PORTACL_CPU_AFFINE_GRID_PLAN_
 namespace portacl::cpu {
 
-// Points whose terms a row's sums hold apart (ref/affine_grid.cc).
+// Points that a row's sums hold apart, term by term (ref/affine_grid.cc).
 inline constexpr int kPointsApart = 16;
 
 // x of each coordinate of a row.
@@ -160,7 +160,7 @@ class AffineGrid {
     StoreNarrowFirst(made(phase, LoadFirst(d, x_ + at, left)), d, row.points + at, left);
   }
 
-  // The sums of a row's kPointsApart points, then those of the row, by halves.
+  // The sums of a row's kPointsApart points, then the sums of the row, by halves.
   void SumRow(int64_t i) const {
     const D d;
     const Row row = RowAt(i);

@@ -102,8 +102,8 @@ HWY_NOINLINE void PrepareBilinear(const SlabPoints<F>& job, int64_t first,
     const auto inside_y = hn::And(hn::Ge(y0, hn::Sub(first_row, one)), hn::Lt(y0, end_row));
     const auto inside = hn::And(inside_x, inside_y);
     hn::Store(CellOf(d, x0, y0, inside, job.pitch, job.first_row), di, group->cell + i);
-    // The strip of the upper tap owns the point, the strip of the nearest row if that is
-    // outside.
+    // The strip of the upper tap owns the point; if that tap is outside, the strip of the nearest
+    // row.
     const auto row = hn::Min(hn::Max(y0, hn::Zero(d)), hn::Set(d, job.geometry.y.last));
     const auto owned = hn::And(hn::Ge(row, first_row), hn::Lt(row, end_row));
     StoreTargets(job, first, i, owned, group->target);

@@ -48,8 +48,8 @@ struct CubicBatch {
   int64_t count;
 };
 
-// What an owner has of image or volume n: some channels, and in them rows or planes [first, end).
-// Or, joined, all of several images from n on.
+// The part of an owner: of image or volume n some channels, and in them rows or planes [first,
+// end). If joined, all of several images from n on.
 struct OwnedPart {
   int64_t n;
   int64_t first_channel;
@@ -59,7 +59,7 @@ struct OwnedPart {
   int64_t images = 1;
 };
 
-// Where a part's sums are: of every channel, and in it from the channel's first element on.
+// The places of a part's sums: in every channel, from the channel's first element on.
 template <class F>
 struct PartSums {
   F* first;

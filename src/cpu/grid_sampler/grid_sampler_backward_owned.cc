@@ -303,8 +303,8 @@ class Owner {
     batch->count = static_cast<int64_t>(listed);
   }
 
-  // False if it is plain from their z that points have no tap in the planes: most of another
-  // owner's, which then cost a fifth. Owners of rows read codes instead, if they are many.
+  // False if z alone shows that points have no tap in the planes: most points of another owner then
+  // cost a fifth. Owners of rows read codes instead, if they are many.
   HWY_INLINE bool MayTouch(V z) const {
     if constexpr (kAxes == 2 || kCubic) {
       return true;

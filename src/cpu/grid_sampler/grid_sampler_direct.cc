@@ -154,8 +154,8 @@ class DirectSampling {
   static constexpr int64_t kMostStreams = 16;
   static constexpr auto kFetchAhead = static_cast<int64_t>(1024 / sizeof(T));
 
-  // Channels from which on a window of an image's taps takes less than fast gathers, with the
-  // search for it. In volumes windows pay only if gathers are slow.
+  // From so many channels on, a window of an image's taps costs less than fast gathers, the search
+  // for it included. In volumes windows pay only if gathers are slow.
   static constexpr int64_t kWindowChannels = kInterpolation == Interpolation::kNearest ? 3 : 2;
   static constexpr bool kHasWindows = kHasFloatWindows && std::is_same_v<T, float>;
 
@@ -300,7 +300,7 @@ class DirectSampling {
   HWY_INLINE void LocateNearest(const Source& source, V& x, V& y, V& z) const {
     const D d;
     if (source.geometry.rule.padding == ops::Padding::kZeros) {
-      // No branch for points near the edges. A sum that is NaN: one coordinate is, or two are
+      // No branch for points near the edges. A sum is NaN if one coordinate is, or if two are
       // infinite.
       const auto& geometry = source.geometry;
       x = Unpadded(d, x, geometry.x, geometry.rule);

@@ -41,9 +41,9 @@ using WindowTag = PointTag<float>;
 using WindowVec = hn::Vec<WindowTag>;
 using WindowIndex = hn::Vec<IndexTag<WindowTag>>;
 
-// The window of the pixels at (column, row), which are inside the image, as are their neighbours up
-// to `reach` columns and rows away. It spans the first and the last lane; those between are inside
-// it, or there is none. `column` and `row` become places in the window.
+// The window of the pixels at (column, row). They are inside the image, and so are their neighbours
+// up to `reach` columns and rows away. It spans the first and the last lane; if other lanes lie
+// outside of it, there is none. `column` and `row` become places in the window.
 HWY_INLINE TapWindow FindWindow(const VolumeStrides& size, int32_t reach, WindowIndex& column,
                                 WindowIndex& row) {
   const IndexTag<WindowTag> di;

@@ -16,9 +16,9 @@ namespace portacl::cpu::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// As hn::CompressStore; returns how many it wrote, for which there must be the room of a vector.
-// AVX-512's own instruction to memory takes AMD's Zen 4 some 26 ns, to a register next to none. GCC
-// copies the 1 KiB table of AVX2's to the stack in each call, and mostly all lanes are named or
+// As hn::CompressStore; returns how many it wrote. There must be room for a whole vector. On AMD's
+// Zen 4, AVX-512's own instruction takes some 26 ns to memory, next to none to a register. For
+// AVX2, GCC copies a table of 1 KiB to the stack in each call, and mostly all lanes are named or
 // none.
 template <class D, class V = hn::Vec<D>, class M = hn::Mask<D>>
 HWY_INLINE size_t StoreListed(V v, M listed, D d, hn::TFromD<D>* HWY_RESTRICT to) {

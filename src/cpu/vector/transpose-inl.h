@@ -23,8 +23,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace portacl::cpu::HWY_NAMESPACE {
 
-// Vectors of a fixed number of lanes, a power of two: at most `L`, at most a register. On Arm 128
-// bits also if SVE's registers are longer: the transposes and trees need a known length.
+// Vectors of a fixed number of lanes, a power of two: at most `L` and at most a register. On Arm
+// 128 bits, even if SVE's registers are longer: the transposes and trees need a known length.
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
 inline constexpr int kBlockBytes = HWY_MAX_BYTES < 64 ? HWY_MAX_BYTES : 64;
 #else
