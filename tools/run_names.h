@@ -38,8 +38,8 @@ const std::vector<RunName>& RunNames();
 
 // All of them in a list, each once: names without a rank first.
 std::vector<std::string> RunWords();
-// "GridSampler2D or GridSampler3D" for GridSample, which programs alone call, as its tensors or
-// attributes choose the operator; null for any other name.
+// "GridSampler2D or GridSampler3D" for GridSample: only programs call it, because its tensors or
+// attributes choose the operator. Null for any other name.
 const char* StandsFor(const std::string& name);
 // The names without a rank and what they stand for.
 std::string AnyRankText();

@@ -301,7 +301,7 @@ std::string Meant(std::string_view word) {
   return nearest == std::end(kRows) ? "" : fmt::format(" (did you mean {}?)", nearest->type);
 }
 
-// Most programs look at no code, and would print "success": on stderr, once a name.
+// Most programs ignore the code and would print "success": so stderr names the type, once.
 void SayThatItIsNotHere(const std::string& type) {
   constexpr size_t kMostNames = 100;
   struct Said {

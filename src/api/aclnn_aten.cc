@@ -1,5 +1,5 @@
-// Reads the arguments of functions that PyTorch's kernels compute, and has these functions, which
-// the build makes of src/aten/functions.txt.
+// Reads the arguments of functions that PyTorch's kernels compute, and holds these functions: the
+// build makes them from src/aten/functions.txt.
 #include "api/aclnn_aten.h"
 
 #include <cstddef>

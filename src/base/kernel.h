@@ -80,8 +80,8 @@ struct Kernel {
   std::span<const char* const> variants = {};
 };
 
-// The plan of a kernel as its author writes it: the path, and what that one has found out, which is
-// one of Ways. A kernel with paths derives its own and hides kPaths by their names, and kVariants.
+// The plan of a kernel as its author writes it: the path, and the path's findings, one of Ways. A
+// kernel with paths derives a plan of its own: its kPaths and kVariants hide these.
 template <class... Ways>
 struct PathPlan {
   static constexpr std::array<const char*, 0> kPaths{};

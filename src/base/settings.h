@@ -69,7 +69,7 @@ bool VendorLogOnStdout();            // ASCEND_SLOG_PRINT_TO_STDOUT
 const char* VendorVisibleDevices();  // ASCEND_RT_VISIBLE_DEVICES
 const char* VendorDevice();          // ASCEND_DEVICE_ID
 
-// How values are read, of a variable of any name: what the functions above are made of.
+// Read the values of a variable of any name; the functions above use them.
 const char* ReadText(const char* name);
 bool ReadFlag(const char* name);
 int64_t ReadInteger(const char* name, int64_t low, int64_t high, int64_t fallback);

@@ -31,8 +31,8 @@ inline size_t EditDistance(std::string_view from, std::string_view to) {
   return rows[from.size() % 3][to.size()];
 }
 
-// What of `range` is spelled most like `word`: spelling(entry) is less than `distance` letters from
-// it. The range's end if nothing is.
+// The entry of `range` that is spelled most like `word`: spelling(entry) is less than `distance`
+// letters from it. The range's end if there is none.
 template <class Range, class Spelling>
 auto NearestTo(std::string_view word, const Range& range, size_t distance,
                const Spelling& spelling) {

@@ -9,8 +9,8 @@
 
 namespace portacl::companion {
 
-// `shape`: what the inputs broadcast to; `reduced`: its axes that go. `common`: the inputs' type
-// for a loss, the result's for the others.
+// `shape`: the inputs' broadcast shape; `reduced`: its axes that the reduction removes. `common`:
+// the inputs' type for a loss, the result's for the others.
 base::Status PlanReduction(const Call& call, const base::Dims& shape,
                            const std::vector<bool>& reduced, base::DType common,
                            std::shared_ptr<const ops::Plan>* plan);

@@ -1,4 +1,4 @@
-// The checks of the affine grid and of its gradient, but for those on memory.
+// The checks of the affine grid and of its gradient, except the checks on memory.
 #include <algorithm>
 #include <string>
 #include <utility>

@@ -26,7 +26,7 @@ Status CheckNotNull(const Refusals& refusals, const TensorSlot& slot, const void
                          slot.name, slot.desc.shape.ToString());
 }
 
-// Programs exist that give as storage what the view reaches from its element (0, 0, ...) on.
+// Some programs give as storage only the part that the view reaches from element (0, 0, ...) on.
 bool LeavesOutOffset(const base::TensorDesc& desc, const base::ElementRange& reach,
                      int64_t elements) {
   int64_t held = 0;

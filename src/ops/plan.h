@@ -87,8 +87,8 @@ class Plan {
   // loops. Each part has elements of its own. Waits for the result.
   base::Status RunCall(std::span<const Elements> elements, void* workspace) const noexcept;
 
-  // What the values of tensors must be, which are known when the work runs: the native API refuses
-  // others, a stream has an error in strict mode, else a warning is logged.
+  // Checks the values of tensors, known when the work runs. The native API refuses wrong ones; a
+  // stream has an error in strict mode, else a warning is logged.
   virtual base::Status CheckContents(const Elements& /*elements*/) const { return {}; }
 
   // Computes from and into these elements (0, 0, ...). Waits for the result.

@@ -11,7 +11,7 @@
 
 namespace portacl::ops {
 
-// What a call through `surface` may have now; the native API has no profile.
+// The dtypes that a call through `surface` may have now; the native API has no profile.
 const DTypeWords& DTypesOf(const Signature& signature, Surface surface);
 
 // Refused if the current profile does not have the function.

@@ -65,7 +65,7 @@ class ResizeChecks {
                                         : AxisName(axis - 2));
   }
 
-  // (N, C) of a tensor of extents `shape` is the same as of `other`, which decides.
+  // A tensor of extents `shape` must have the (N, C) of `other`.
   Status SameBatch(const char* name, const Dims& shape, const Dims& said, const char* other_name,
                    const Dims& other, const Dims& other_said) const {
     for (int axis = 0; axis < 2; ++axis) {

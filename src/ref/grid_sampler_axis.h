@@ -63,7 +63,7 @@ PORTACL_DEVICE AxisPosition<F> Locate(F x, const AxisRule& rule, bool pads_taps)
   }
   const F size = static_cast<F>(rule.extent);
   const F last = static_cast<F>(rule.extent - 1);
-  // An infinite x stays infinite, also if the formula would make 0 * infinity.
+  // An infinite x stays infinite, even if the formula would make 0 * infinity.
   F at = x;
   if (!base::IsInfinite(x)) {
     at = rule.align_corners ? ((x + 1) / 2) * last : ((x + 1) * size - 1) / 2;

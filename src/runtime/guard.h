@@ -7,7 +7,7 @@
 //   kernels:  |no access|  read/write pages  |no access|    the data ends at the last page's end
 //
 // so that a kernel that overruns the allocation stops as well (to within 64 bytes, the alignment).
-// What the data leave of their pages holds canaries, which are looked at when the memory is freed.
+// The rest of the data's pages holds canaries, which are checked when the memory is freed.
 // Freed ranges stay inaccessible for a while: use after free stops the program with a message.
 #ifndef PORTACL_RUNTIME_GUARD_H_
 #define PORTACL_RUNTIME_GUARD_H_

@@ -1,4 +1,4 @@
-// What programs set and read back and portacl's results do not depend on: modes, timeouts, limits.
+// Options that programs set and read back, without an effect on results: modes, timeouts, limits.
 #ifndef PORTACL_RUNTIME_OPTIONS_H_
 #define PORTACL_RUNTIME_OPTIONS_H_
 

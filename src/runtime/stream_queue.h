@@ -109,8 +109,8 @@ class Stream final : public GateListener,
   // True when nothing is enqueued or running. In lazy mode enqueued work begins then.
   bool IsIdle();
 
-  // Lets tasks 1 to `number` begin, and what they wait for on other streams when it is their turn;
-  // for lazy mode.
+  // For lazy mode: lets tasks 1 to `number` begin. When it is their turn, also the work that they
+  // wait for on other streams.
   void Demand(uint64_t number) override;
   void DemandAll();
 

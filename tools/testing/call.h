@@ -100,7 +100,7 @@ struct Call {
   std::vector<size_t> With(Role role) const;
 };
 
-// A case's arguments without memory: what a call is made of, whatever its case leaves out.
+// A case's arguments without memory, complete even if the case leaves some out.
 struct ArgumentOutline {
   int32_t dtype = 0;  // tensors
   Shape shape, strides;

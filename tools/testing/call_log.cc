@@ -85,8 +85,8 @@ Case CaseOf(const Line& line) {
   return c;
 }
 
-// Leaves out of a case what its other fields and the defaults say again: outputs first, then what
-// else is there, and inputs' shapes last.
+// Leaves out the fields of a case that follow from its other fields and the defaults: outputs
+// first, inputs' shapes last, the rest between.
 class Shortener {
  public:
   explicit Shortener(Case c) : case_(std::move(c)), outline_(OutlineOf(case_)) {}

@@ -33,7 +33,7 @@ struct Parameter {
   const char* pattern = "";
   bool is_grid = false;  // a tensor of sampling points
   bool narrow = false;   // kReal: the function takes a float
-  // What portacl's own API calls the same tensor, mode or flag; "" for what that API lacks.
+  // The name of the tensor, mode or flag in portacl's own API; "" if that API lacks it.
   const char* native = "";
   // kReal, kInteger: what a case says by leaving the number out.
   double unset = 0;

@@ -43,7 +43,7 @@ bool Serves(const Params& p) {
   return ServesPlane(p.shape) && (p.want_input_grad || p.want_grid_grad);
 }
 
-// Rows behind a strip that points touch which touch the strip. Four taps are up to five rows apart
+// Rows behind a strip that a point of the strip may touch, too. Four taps are up to five rows apart
 // where floats are 2 and 4 apart, far outside the image, and reflected into it.
 int64_t Halo(const ops::GridSampler2DShape& s) {
   switch (s.interpolation) {
@@ -388,8 +388,8 @@ std::optional<Plan> PlanPadded(const Params& p, const Choice& choice) {
       {.workspace_size = static_cast<uint64_t>(g.slots * g.image) * sizeof(float), .way = g}};
 }
 
-// So many points, and pixels that count an eighth, one thread has added to packed cells before
-// several have shared them out as strips.
+// So many points one thread adds to packed cells (a pixel counts an eighth) in the time that
+// several need to share them out as strips.
 constexpr int64_t kMostUnsharedPoints = 6 << 10;
 
 std::optional<Plan> PlanPacked(const Params& p, const Choice& choice) {

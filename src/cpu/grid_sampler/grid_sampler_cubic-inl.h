@@ -118,7 +118,7 @@ HWY_INLINE void AddProduct(bool is_first, V factor, V v, V& sum) {
   sum = is_first ? hn::Mul(factor, v) : hn::MulAdd(factor, v, sum);
 }
 
-// One channel's slopes and value of bicubic points or, in other lanes, many channels' of one.
+// Slopes and value: one channel of many bicubic points, or many channels of one point in the lanes.
 // row(j, v0, v1, v2, v3) reads a row of taps; weight(axis, tap) and slope(axis, tap) are the
 // coefficients'.
 template <class D, class Row, class Weight, class Slope, class V = hn::Vec<D>>

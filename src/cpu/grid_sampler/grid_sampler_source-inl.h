@@ -73,8 +73,8 @@ struct JoinedImages {
     }
   }
 
-  // If points read most lines of the images: those for the points two vectors behind point k of
-  // the image at `from`, which no prefetcher finds.
+  // Fetches the lines for the points two vectors behind point k of the image at `from`, if points
+  // read most lines of the images: no prefetcher finds them.
   template <class T>
   HWY_INLINE void FetchAhead(const T* from, int64_t k) const {
     const int64_t first = k * point_elements + 2 * fetched;
@@ -165,8 +165,8 @@ struct TapSource {
     }
   }
 
-  // Where elements inside are in every channel. `at`: of 16-bit types that are read in pairs the
-  // element or its left neighbour; `east`: of these 1 if it is the latter.
+  // The places of elements inside, in every channel. `at`: the element; for 16-bit types that are
+  // read in pairs, it or its left neighbour. `east`: 1 if it is the neighbour.
   template <class T>
   HWY_INLINE void PlaceElements(VI column, VI row, VI plane, VI& at, VI& east) const {
     const bool in_pairs = kPairs && sizeof(T) == 2;
