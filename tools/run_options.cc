@@ -182,7 +182,7 @@ std::vector<int64_t> ParseMask(const std::string& text, size_t outputs) {
 
 // ---- files of results --------------------------------------------------------------------------
 
-// Whether two paths name one file, also if it does not exist yet.
+// Whether two paths name one file, even if it does not exist yet.
 bool IsSameFile(const std::string& a, const std::string& b) {
   const auto resolve = [](const std::string& path) {
     std::error_code ignored;  // an empty path then; writing the file will say why

@@ -18,7 +18,7 @@ struct RunOptions {
   std::map<std::string, std::string> tensors;  // a source, or the file for a result
   std::map<std::string, std::string> modes;
   std::map<std::string, bool> flags;
-  std::map<std::string, std::string> numbers;  // reals and whole numbers but for scales
+  std::map<std::string, std::string> numbers;  // reals and whole numbers without scales
   std::string dtype, shape, size, scale, mask;
 
   std::string range;

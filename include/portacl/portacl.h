@@ -124,7 +124,7 @@ PORTACL_API const char* portaclGetImpl(void);
 /** Where calls of this thread compute that are planned from now on: "cpu", as at first, "cuda" (the
  *  first GPU) or "cuda:N". Tensors of a plan for a GPU lie in its memory, and its results have the
  *  bits of the CPU's. PORTACL_ERROR_NO_KERNEL with the reason if there is no such GPU;
- *  PORTACL_ERROR_INTERNAL from a plan's functions also if CUDA fails. Plans of this API alone:
+ *  PORTACL_ERROR_INTERNAL from a plan's functions, too, if CUDA fails. Plans of this API alone:
  *  devices of the ACL headers compute on the CPU. */
 PORTACL_API int32_t portaclSetDevice(const char* name);
 /** "cpu" or "cuda:N"; valid until the thread's next call of portaclGetDevice. */

@@ -100,7 +100,7 @@ class Call {
   std::array<Argument, Signature::kMaxParameters> arguments_;
 };
 
-// The checks of a call but for those on memory, in the order of the documents.
+// The checks of a call, except the checks on memory, in the order of the documents.
 base::Status Check(const Call& call);
 // The plan of a call that has passed Check().
 base::Status PlanChecked(const Call& call, std::shared_ptr<const Plan>* plan);

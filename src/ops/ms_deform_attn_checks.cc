@@ -1,4 +1,4 @@
-// The checks of multi-scale deformable attention and of its gradient, but for those on memory.
+// The checks of multi-scale deformable attention and its gradient, except the checks on memory.
 #include <array>
 #include <initializer_list>
 #include <string>

@@ -48,7 +48,7 @@ GuardedMemory GuardAllocate(size_t size, bool host);
 void GuardFree(void* user, bool by_reset);
 
 // Makes a range of addresses known to the fault handler, which explains what the host does in it.
-// Both ranges stay without access rights but for memory that is mapped into `kernel`.
+// Both ranges stay without access rights, except memory that is mapped into `kernel`.
 void GuardWatch(void* user, void* kernel, size_t bytes);
 void GuardUnwatch(void* user);
 

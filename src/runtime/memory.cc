@@ -232,7 +232,7 @@ base::Status MallocDevice(size_t size, uint32_t policy, void** address, uint64_t
   return {};
 }
 
-// Frees what was borrowed, but for what a reset of the device has freed: its address may be
+// Frees borrowed memory, unless a reset of the device has freed it: its address may be
 // somebody else's by now.
 void FreeBorrowed(void* address, uint64_t serial) {
   Registry& registry = TheRegistry();

@@ -15,7 +15,7 @@ struct AllocationInfo {
   size_t size = 0;             // the bytes that the caller asked for
   int32_t device = 0;
   bool host = false;            // aclrtMallocHost
-  void* kernel_base = nullptr;  // where kernels and copies reach it; `base` but for guard mode
+  void* kernel_base = nullptr;  // where kernels and copies reach it; `base` outside guard mode
   size_t page_size = 0;         // of the pages asked for
 };
 

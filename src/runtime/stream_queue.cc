@@ -45,7 +45,7 @@ base::Status CallGuarded(const Work& work) {
   }
 }
 
-// Of a stream that ends; what has begun to end ends also if there is no memory.
+// Of a stream that ends; what has begun to end ends even if there is no memory.
 void LogUnseen(int32_t stream, const base::Status& error) noexcept {
   try {
     base::Log(base::LogLevel::kError,

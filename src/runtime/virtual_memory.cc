@@ -67,7 +67,7 @@ using Pieces = std::map<uintptr_t, Piece>;
 
 struct Range {
   size_t size = 0;
-  uintptr_t kernel = 0;  // where kernels reach it; the start itself but for guard mode
+  uintptr_t kernel = 0;  // where kernels reach it; the start itself outside guard mode
   Pieces pieces;         // by the caller's address
   Runs runs;             // likewise
 };

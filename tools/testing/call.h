@@ -113,7 +113,7 @@ struct ArgumentOutline {
   bool operator==(const ArgumentOutline&) const = default;
 };
 
-// Throws BadInput if MakeCall does, but for views that leave their storage.
+// Throws BadInput if MakeCall does, except for views that leave their storage.
 std::vector<ArgumentOutline> OutlineOf(const Case& c);
 
 // The case's tensors with inputs that hold nothing yet and outputs that nobody has written. Throws

@@ -31,7 +31,7 @@ class NativePlan {
   int32_t code() const { return code_; }
   std::string kernel() const;  // "avx2:x2"; "" if it is refused
   uint64_t workspace_size() const;
-  // Fills the outputs of the call, which must still be there, but for packed ones; a code.
+  // Fills the outputs of the call, which must still be there, except packed ones; a code.
   int32_t Run() const;
   // Fills the packed ones behind the last run.
   void Unpack(Call& call) const;

@@ -120,7 +120,7 @@ struct CubicSums {
     }
   }
 
-  // sums[0 ... 3] += g times the weights of a row of taps, `weight` but for the plane's share.
+  // sums[0 ... 3] += g times the weights of a row of taps, `weight` without the plane's share.
   static HWY_INLINE void AddRow(const F* weight, F weight_z, F g, F* sums) {
     const hn::CappedTag<F, 4> d4;
     for (size_t i = 0; i < 4; i += hn::Lanes(d4)) {
