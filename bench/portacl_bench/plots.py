@@ -344,7 +344,7 @@ def _mark(axes: Axes, x: float, text: str, colour: str = "black") -> None:
 
 
 def _legend(figure: Figure, axes: Axes, columns: int = 1) -> None:
-    """In the upper right corner, beside the titles, if nothing is drawn."""
+    """In the upper right corner, beside the titles, where nothing is drawn."""
     handles, labels = axes.get_legend_handles_labels()
     figure.legend(
         handles,

@@ -26,7 +26,7 @@ inline constexpr int kGuardExitStatus = 23;
 bool GuardWantsExit();
 
 // A refused call, on stderr with its stack, each place once. If the call was refused for an
-// address of the table (NoteRefusedAddress, on the same thread), also if that was allocated and
+// address of the table (NoteRefusedAddress, on the same thread), also where that was allocated and
 // freed. Only in guard mode.
 void NoteRefusedAddress(const void* address);
 void ReportRefusal(const char* function, int32_t code);

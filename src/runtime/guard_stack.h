@@ -1,4 +1,4 @@
-// Stacks of guard mode: taken at each allocation and fault, printed if nothing may be allocated.
+// Stacks of guard mode: taken at each allocation and fault, printed where nothing may be allocated.
 #ifndef PORTACL_RUNTIME_GUARD_STACK_H_
 #define PORTACL_RUNTIME_GUARD_STACK_H_
 
