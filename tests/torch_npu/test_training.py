@@ -168,7 +168,7 @@ torch.npu.synchronize()
 """
 MISSING = """
 import torch, torch_npu
-torch.rand(3).npu().sigmoid()
+torch_npu.npu_nms_rotated(torch.rand(3, 5).npu(), torch.rand(3).npu(), 0.5, 0.1)
 torch.npu.synchronize()
 """
 MEMORY = """
@@ -194,7 +194,7 @@ def stderr_of(program: str, **environment: str) -> str:
             "aclnnGridSampler2DBackward: paddingMode is 2, but must be 0 (zeros) or 1 (border); "
             "profile open also has 2 (reflection)",
         ),
-        (MISSING, "Sigmoid: this operator is not part of portacl; docs/ops"),
+        (MISSING, "RotatedNMS: this operator is not part of portacl; docs/ops"),
         (MEMORY, "OutOfMemoryError"),
     ],
     ids=["refused", "unknown", "memory"],
