@@ -7,10 +7,13 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
+#include <list>
 #include <span>
 #include <string>
 #include <tuple>
 #include <type_traits>
+#include <unordered_map>
 #include <utility>
 
 #include "cuda_stream.h"
@@ -18,7 +21,8 @@
 namespace portacl_python {
 namespace {
 
-constexpr size_t kMaxPlans = 32;
+// Plans are kept up to so many bytes, about: a thousand of images of 64 x 64 pixels.
+constexpr size_t kMostBytes = size_t{32} << 20;
 
 using SharedPlan = std::shared_ptr<const portaclPlan>;
 
@@ -92,28 +96,28 @@ class PlanCache {
 
   SharedPlan Find(const Key& key) {
     const std::lock_guard lock(mutex_);
-    for (size_t i = 0; i < entries_.size(); ++i) {
-      if (hashes_[i] != key.hash() || !std::ranges::equal(entries_[i].words, key.words())) continue;
-      entries_[i].last_use = ++uses_;
-      return entries_[i].plan;
+    const auto found = places_.find(key.hash());
+    if (found == places_.end() || !std::ranges::equal(found->second->words, key.words())) {
+      return nullptr;
     }
-    return nullptr;
+    entries_.splice(entries_.begin(), entries_, found->second);
+    return found->second->plan;
   }
 
-  void Keep(const Key& key, const SharedPlan& plan) {
-    std::vector<uint64_t> words(key.words().begin(), key.words().end());
-    SharedPlan forgotten;  // dies behind the lock: that may wait for a GPU
+  void Keep(const Key& key, const SharedPlan& plan, size_t bytes) {
+    std::list<Entry> forgotten;  // die behind the lock: that may wait for a GPU
+    std::list<Entry> mine;
+    mine.push_back({{key.words().begin(), key.words().end()}, key.hash(), plan, bytes});
     const std::lock_guard lock(mutex_);
-    if (entries_.size() < kMaxPlans) {
-      hashes_[entries_.size()] = key.hash();
-      entries_.push_back({std::move(words), plan, ++uses_});
-      return;
+    if (const auto same = places_.find(key.hash()); same != places_.end()) {
+      Forget(same->second, &forgotten);
     }
-    const auto oldest =
-        std::min_element(entries_.begin(), entries_.end(),
-                         [](const Entry& a, const Entry& b) { return a.last_use < b.last_use; });
-    hashes_[static_cast<size_t>(oldest - entries_.begin())] = key.hash();
-    forgotten = std::exchange(*oldest, {std::move(words), plan, ++uses_}).plan;
+    while (!entries_.empty() && bytes_ + bytes > kMostBytes) {
+      Forget(std::prev(entries_.end()), &forgotten);
+    }
+    places_[key.hash()] = mine.begin();
+    bytes_ += bytes;
+    entries_.splice(entries_.begin(), mine);
   }
 
   // A plan with tables that a graph of CUDA's reads whenever it is replayed.
@@ -125,22 +129,29 @@ class PlanCache {
   }
 
   void Clear() {
-    std::vector<Entry> forgotten;
+    std::list<Entry> forgotten;
     const std::lock_guard lock(mutex_);
-    forgotten = std::exchange(entries_, {});
+    while (!entries_.empty()) Forget(entries_.begin(), &forgotten);
   }
 
  private:
   struct Entry {
     std::vector<uint64_t> words;  // of its key
+    uint64_t hash;
     SharedPlan plan;
-    uint64_t last_use;
+    size_t bytes;
   };
 
+  void Forget(std::list<Entry>::iterator entry, std::list<Entry>* forgotten) {
+    places_.erase(entry->hash);
+    bytes_ -= entry->bytes;
+    forgotten->splice(forgotten->begin(), entries_, entry);
+  }
+
   std::mutex mutex_;
-  uint64_t uses_ = 0;
-  std::array<uint64_t, kMaxPlans> hashes_{};  // of the entries' keys
-  std::vector<Entry> entries_;
+  std::list<Entry> entries_;                                         // the last used one first
+  std::unordered_map<uint64_t, std::list<Entry>::iterator> places_;  // by the hashes of their keys
+  size_t bytes_ = 0;
   std::vector<SharedPlan> captured_;
 };
 
@@ -214,6 +225,20 @@ bool IsReusable(const Call& call) {
   });
 }
 
+// About what a plan takes: itself, and the tables of the axes that are resized.
+size_t BytesOf(const Call& call) {
+  constexpr int64_t kPlan = 8 << 10, kElement = 96;
+  constexpr int64_t kMost = kMostBytes / kElement;
+  int64_t bytes = kPlan;
+  for (const portaclTensor* tensor : call.tensors) {
+    if (tensor == nullptr) continue;
+    for (int32_t axis = 2; axis < tensor->rank; ++axis) {
+      bytes += kElement * std::min(tensor->shape[axis], kMost);
+    }
+  }
+  return static_cast<size_t>(bytes);
+}
+
 }  // namespace
 
 int32_t RunCall(const Call& call) {
@@ -225,7 +250,7 @@ int32_t RunCall(const Call& call) {
     if (const int32_t code = MakePlanOnDevice(call, &made); code != PORTACL_OK) return code;
     plan = SharedPlan(
         made, [](const portaclPlan* p) { portaclPlanDestroy(const_cast<portaclPlan*>(p)); });
-    if (reusable) PlanCache::Get().Keep(key, plan);
+    if (reusable) PlanCache::Get().Keep(key, plan, BytesOf(call));
     return RunPlan(plan, nullptr);
   }
   std::array<void*, kMaxTensors> addresses{};

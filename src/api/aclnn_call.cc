@@ -30,6 +30,7 @@ std::shared_ptr<T> Arguments::Find(const char* name, const T* handle) {
     }
     found = std::make_shared<T>();
   }
+  if (alive_.empty()) alive_.reserve(8);  // of most calls one allocation
   alive_.push_back(found);
   return found;
 }

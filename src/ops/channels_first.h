@@ -15,16 +15,26 @@ inline base::Dims ChannelsFirst(const base::Dims& dims) {
   return moved;
 }
 
-// A tensor of format NHWC or NDHWC, and of its rank, with its axes moved; any other as it is.
-inline base::TensorDesc ChannelsFirst(const base::TensorDesc& tensor) {
+// Whether a tensor has format NHWC or NDHWC, and its rank.
+inline bool HasChannelsLast(const base::TensorDesc& tensor) {
   const int rank = tensor.format == base::Format::kNHWC    ? 4
                    : tensor.format == base::Format::kNDHWC ? 5
                                                            : 0;
-  if (tensor.shape.rank() != rank) return tensor;
+  return tensor.shape.rank() == rank;
+}
+
+// Such a tensor with its axes moved; any other as it is.
+inline base::TensorDesc ChannelsFirst(const base::TensorDesc& tensor) {
   base::TensorDesc moved = tensor;
+  if (!HasChannelsLast(tensor)) return moved;
   moved.shape = ChannelsFirst(tensor.shape);
   moved.strides = ChannelsFirst(tensor.strides);
   return moved;
+}
+
+// Its shape alone, which costs a call less.
+inline base::Dims ChannelsFirstShape(const base::TensorDesc& tensor) {
+  return HasChannelsLast(tensor) ? ChannelsFirst(tensor.shape) : tensor.shape;
 }
 
 }  // namespace portacl::ops

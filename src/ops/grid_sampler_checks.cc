@@ -115,7 +115,7 @@ class Checker {
                               input_.name);
     }
     if (!last || (input.dtype == base::DType::kFloat && call_.mode(0) == 0 &&
-                  ChannelsFirst(input).shape[1] % 4 == 0)) {
+                  ChannelsFirstShape(input)[1] % 4 == 0)) {
       return {};
     }
     return refusals_.Refuse(Rule::kFormat,
@@ -127,8 +127,8 @@ class Checker {
   // The rules of the pages on shapes: ten for an image, as many with an axis more for a volume.
   Status Shapes() const {
     const base::Dims& grid = grid_.desc->shape;
-    const base::Dims input = ChannelsFirst(*input_.desc).shape;
-    const base::Dims sampled = ChannelsFirst(*sampled_.desc).shape;
+    const base::Dims input = ChannelsFirstShape(*input_.desc);
+    const base::Dims sampled = ChannelsFirstShape(*sampled_.desc);
     const int last = rank() - 1;
     if (grid[0] != input[0]) return GridDisagrees();
     if (sampled[0] != input[0] || sampled[1] != input[1]) return SampledDisagrees();
@@ -161,7 +161,7 @@ class Checker {
   }
 
   Status SampledDisagrees() const {
-    base::Dims wanted = ChannelsFirst(*input_.desc).shape;
+    base::Dims wanted = ChannelsFirstShape(*input_.desc);
     for (int axis = 2; axis < rank(); ++axis) wanted[axis] = grid_.desc->shape[axis - 1];
     return refusals_.Refuse(forward_ ? Rule::kOutput : Rule::kInput,
                             "{} has shape {}, but {} {} and {} {} ask for {}{}", sampled_.name,
@@ -173,8 +173,8 @@ class Checker {
   // inputGrad has the axes of an image, which a format may move; gridGrad's stay as they lie.
   Status LikeInput() const {
     const TensorDesc* const tensor = input_grad_.desc;
-    const base::Dims wanted = ChannelsFirst(*input_.desc).shape;
-    if (tensor == nullptr || ChannelsFirst(*tensor).shape == wanted) return {};
+    const base::Dims wanted = ChannelsFirstShape(*input_.desc);
+    if (tensor == nullptr || ChannelsFirstShape(*tensor) == wanted) return {};
     return refusals_.Refuse(Rule::kOutput, "{} has shape {}, but must be like {}: {}{}",
                             input_grad_.name, tensor->shape.ToString(), input_.name,
                             wanted.ToString(), AsMoved(*tensor));
@@ -212,7 +212,7 @@ class Checker {
   // The largest image or volume of the newest pages of the functions.
   Status WithinPage() const {
     if (call_.surface() != Surface::kAclnn) return {};
-    const base::Dims input = ChannelsFirst(*input_.desc).shape;
+    const base::Dims input = ChannelsFirstShape(*input_.desc);
     double points = 1;
     for (int axis = 2; axis < rank(); ++axis) points *= static_cast<double>(input[axis]);
     constexpr double kLeast = (int64_t{1} << 31) - 1;  // the smallest that is too large

@@ -97,7 +97,7 @@ class NearestPlan final : public Plan {
   }
 
  private:
-  base::Dims ShapeOf(int index) const { return ChannelsFirst(tensor(index).desc).shape; }
+  base::Dims ShapeOf(int index) const { return ChannelsFirstShape(tensor(index).desc); }
 
   const NearestCall wanted_;
   Params params_;

@@ -185,21 +185,24 @@ double ResampleRule::MostTaps() const {
 
 template <class F>
 void ResampleTable::Make(const ResampleRule& rule, bool backward, std::vector<F>* weight) {
-  const size_t per_output = rule.mode == ResampleMode::kLinear ? 2 : 4;
-  start_.reserve(static_cast<size_t>(rule.out) + 1);
-  source_.reserve(static_cast<size_t>(rule.out) * per_output);
-  weight->reserve(static_cast<size_t>(rule.out) * per_output);
-  start_.push_back(0);
-  const auto tap = [&](int64_t source, auto w) {
-    source_.push_back(source);
-    weight->push_back(static_cast<F>(w));
+  const auto most = static_cast<size_t>(rule.MostTaps());
+  start_.resize(static_cast<size_t>(rule.out) + 1);
+  source_.resize(most);
+  weight->resize(most);
+  int64_t count = 0;
+  int64_t* next_start = start_.data();  // which begins with 0
+  const auto tap = [&, source = source_.data(), to = weight->data()](int64_t from, auto w) {
+    source[count] = from;
+    to[count++] = static_cast<F>(w);
   };
-  const auto end = [&] { start_.push_back(static_cast<int64_t>(source_.size())); };
+  const auto end = [&] { *++next_start = count; };
   if (std::is_same_v<F, float> && !IsHuge(rule)) {
     ForTaps<float>(rule, tap, end);
   } else {
     ForTaps<double>(rule, tap, end);
   }
+  source_.resize(static_cast<size_t>(count));
+  weight->resize(static_cast<size_t>(count));
   if (backward) Transpose(rule.in, &start_, &source_, weight);
   axis_.identity = false;
   axis_.most = 0;

@@ -30,7 +30,7 @@ std::array<int64_t, 5> As5D(const Dims& dims, int64_t missing) {
 // Linear, cubic, antialiased, in either direction.
 class ResamplePlan final : public Plan {
  public:
-  explicit ResamplePlan(const Call& call) : Plan(call) {
+  explicit ResamplePlan(const Call& call) : Plan(call), rules_(upsample::RulesOf(call)) {
     if (upsample::FromTopLeft(call)) LeaveOutOfTheLog();
     AddTensor(call.input_name(0), *call.input(0), false, true);
     AddTensor(call.output_name(0), *call.output(0), true, true);
@@ -42,9 +42,6 @@ class ResamplePlan final : public Plan {
     params_.c = from.shape[1];
     params_.input_stride = As5D(from.strides, 0);
     params_.output_stride = As5D(to.strides, 0);
-    for (int axis = 0; axis < 3; ++axis) {
-      rules_[static_cast<size_t>(axis)] = upsample::RuleOf(call, axis - (3 - call.axes()));
-    }
   }
 
   Status Make() {
@@ -74,7 +71,7 @@ class ResamplePlan final : public Plan {
 
  private:
   ResampleParams params_;
-  std::array<ResampleRule, 3> rules_;
+  const std::array<ResampleRule, 3> rules_;
   std::array<std::optional<ResampleTable>, 3> tables_;
   PlannedKernel<ResampleParams> chosen_;
 };
@@ -90,7 +87,7 @@ Status PlanCheckedUpsample(const Call& call, std::shared_ptr<const Plan>* plan) 
   return PlanNearest(call,
                      {.rule = rule,
                       .backward = upsample::IsBackward(call),
-                      .scales = upsample::UsedScales(call),
+                      .scales = upsample::UsedScales(call, upsample::SidesOf(call)),
                       .logged = rule == Nearest::kFloor},
                      plan);
 }

@@ -184,7 +184,7 @@ class Checker : ResizeChecks {
 
   // What a gradient by its image's shape writes.
   Status LikeImage(const TensorDesc& image) const {
-    if (ChannelsFirst(image).shape == sides_.in) return {};
+    if (ChannelsFirstShape(image) == sides_.in) return {};
     return refusals_.Refuse(Rule::kOutput, "{} has shape {}, but must be like {} {}", to_name(),
                             to().shape.ToString(), call_.input_name(1), image.shape.ToString());
   }
@@ -271,7 +271,8 @@ class Checker : ResizeChecks {
                                 shrinks ? "input / output" : "output / input",
                                 shrinks ? rules_.shrink : rules_.growth);
       }
-      if (!upsample::Antialias(call_) || std::isfinite(upsample::RuleOf(call_, axis).Ratio()))
+      const auto at = static_cast<size_t>(axis + 3 - call_.axes());
+      if (!upsample::Antialias(call_) || std::isfinite(upsample::RulesOf(call_)[at].Ratio()))
         continue;
       return refusals_.Refuse(Rule::kAttribute, "{} is {}, so small that 1 / scale is infinite",
                               ScaleName(axis), scales_[static_cast<size_t>(axis)]);
@@ -382,8 +383,8 @@ class NearestExactChecker : ResizeChecks {
     PORTACL_RETURN_IF_ERROR(shared_.Tensors());
     PORTACL_RETURN_IF_ERROR(Extents());
     PORTACL_RETURN_IF_ERROR(shared_.Formats());
-    grad_output_ = ChannelsFirst(*large_.desc).shape;
-    grad_input_ = ChannelsFirst(*small_.desc).shape;
+    grad_output_ = ChannelsFirstShape(*large_.desc);
+    grad_input_ = ChannelsFirstShape(*small_.desc);
     PORTACL_RETURN_IF_ERROR(shared_.Lists());
     PORTACL_RETURN_IF_ERROR(Scales(newest_.negative_scales));
     PORTACL_RETURN_IF_ERROR(Full());
@@ -399,7 +400,7 @@ class NearestExactChecker : ResizeChecks {
   Status Extents() const {
     for (const Side& side : {large_, small_}) {
       const bool taken = FormatsOf(call_.signature()).Has(static_cast<int32_t>(side.desc->format));
-      const Dims shape = taken ? ChannelsFirst(*side.desc).shape : side.desc->shape;
+      const Dims shape = taken ? ChannelsFirstShape(*side.desc) : side.desc->shape;
       for (int axis = 2; axis < rank(); ++axis) {
         if (shape[axis] >= 1) continue;
         return RefuseEmpty(side.rule, side.name, *side.desc, axis);
@@ -434,13 +435,13 @@ class NearestExactChecker : ResizeChecks {
   // out is (N, C) of self and outputSize, whatever the format says of the order of axes.
   Status ForwardShapes() const {
     const std::vector<int64_t>& size = *call_.ints(0);
-    const Dims in = ChannelsFirst(from()).shape;
+    const Dims in = ChannelsFirstShape(from());
     Dims wanted = in;
     for (int axis = 0; axis < axes_; ++axis) {
       if (in[axis + 2] < 1) return RefuseEmpty(Rule::kInput, from_name(), from(), axis + 2);
       wanted[axis + 2] = size[static_cast<size_t>(axis)];
     }
-    if (ChannelsFirst(to()).shape == wanted) {
+    if (ChannelsFirstShape(to()) == wanted) {
       return WarnBeyondPage(newest_.limits, in, wanted, backward_);
     }
     return refusals_.Refuse(

@@ -99,15 +99,15 @@ Nearest NearestRuleOf(const Call& call) {
 }
 
 Sides SidesOf(const Call& call) {
-  const base::Dims read = ChannelsFirst(*call.input(0)).shape;
-  const base::Dims written = ChannelsFirst(*call.output(0)).shape;
+  const base::Dims read = ChannelsFirstShape(*call.input(0));
+  const base::Dims written = ChannelsFirstShape(*call.output(0));
   return IsBackward(call) ? Sides{written, read} : Sides{read, written};
 }
 
-std::array<double, 3> UsedScales(const Call& call) {
+std::array<double, 3> UsedScales(const Call& call, const Sides& sides) {
   std::array<double, 3> used = call.scales();
+  if (used == std::array<double, 3>{}) return used;
   const bool fitting = PageRulesOf(call).fitting_scales;
-  const Sides sides = SidesOf(call);
   for (int axis = 0; axis < call.axes(); ++axis) {
     double& scale = used[static_cast<size_t>(axis)];
     const auto in = static_cast<double>(sides.in[axis + 2]);
@@ -119,21 +119,28 @@ std::array<double, 3> UsedScales(const Call& call) {
   return used;
 }
 
-ResampleRule RuleOf(const Call& call, int axis) {
-  ResampleRule rule;
-  rule.in_double = call.input(0)->dtype == base::DType::kDouble;
-  if (axis < 0) return rule;  // an extent of 1 that stays as it is
+std::array<ResampleRule, 3> RulesOf(const Call& call) {
   const bool cubic = ModeOf(call) == Mode::kCubic;
-  rule.mode = Antialias(call)
-                  ? (cubic ? ResampleMode::kAntialiasedCubic : ResampleMode::kAntialiasedLinear)
-                  : (cubic ? ResampleMode::kCubic : ResampleMode::kLinear);
+  const ResampleMode mode =
+      Antialias(call) ? (cubic ? ResampleMode::kAntialiasedCubic : ResampleMode::kAntialiasedLinear)
+                      : (cubic ? ResampleMode::kCubic : ResampleMode::kLinear);
   const Sides sides = SidesOf(call);
-  rule.in = sides.in[axis + 2];
-  rule.out = sides.out[axis + 2];
-  rule.align_corners = AlignCorners(call);
-  rule.from_top_left = FromTopLeft(call);
-  rule.scale = UsedScales(call)[static_cast<size_t>(axis)];
-  return rule;
+  const std::array<double, 3> scales = UsedScales(call, sides);
+  const int axes = call.axes();
+  std::array<ResampleRule, 3> rules;
+  for (int at = 0; at < 3; ++at) {
+    ResampleRule& rule = rules[static_cast<size_t>(at)];
+    rule.in_double = call.input(0)->dtype == base::DType::kDouble;
+    const int axis = at - (3 - axes);
+    if (axis < 0) continue;
+    rule.mode = mode;
+    rule.in = sides.in[axis + 2];
+    rule.out = sides.out[axis + 2];
+    rule.align_corners = AlignCorners(call);
+    rule.from_top_left = FromTopLeft(call);
+    rule.scale = scales[static_cast<size_t>(axis)];
+  }
+  return rules;
 }
 
 }  // namespace portacl::ops::upsample

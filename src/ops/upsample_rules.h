@@ -48,10 +48,10 @@ struct Sides {
 Sides SidesOf(const Call& call);
 
 // Scales as the tables take them: 1D: L; 2D: H, W; 3D: D, H, W; 0 if the extents decide.
-std::array<double, 3> UsedScales(const Call& call);
+std::array<double, 3> UsedScales(const Call& call, const Sides& sides);
 
-// The table of the call's axis number `axis`; negative for one that it lacks.
-ResampleRule RuleOf(const Call& call, int axis);
+// The tables of D, H and W; an axis that the call lacks has an extent of 1 and stays as it is.
+std::array<ResampleRule, 3> RulesOf(const Call& call);
 
 }  // namespace portacl::ops::upsample
 

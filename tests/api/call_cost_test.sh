@@ -23,8 +23,8 @@ while read -r call limit; do
   echo "$call: $each instructions a call, $limit at most"
   [ "$each" -le "$limit" ] || failed=1
 done <<'LIMITS'
-nearest 24000
-grid 31000
-bilinear 43000
+nearest 22500
+grid 28800
+bilinear 34000
 LIMITS
 exit $failed

@@ -166,6 +166,12 @@ std::optional<ResampleLookups<F>> MakeLookups(const ResampleTaps<F>& w, int64_t 
   const int64_t window = vectors * lanes;
   lookups.need = std::max(w.from, window);
   using Index = typename ResampleLookups<F>::Index;
+  const auto groups = static_cast<size_t>(DivideUp(w.to, lanes));
+  const auto most = groups * static_cast<size_t>(lanes * w.most);
+  lookups.groups.reserve(groups);
+  lookups.count.reserve(groups * static_cast<size_t>(lanes));
+  lookups.index.reserve(most + static_cast<size_t>(lanes));
+  lookups.weight.reserve(most);
   for (int64_t o0 = 0; o0 < w.to; o0 += lanes) {
     ResampleGroup group = {};
     group.to = std::max<int64_t>(0, std::min(o0, w.to - lanes));
@@ -189,14 +195,16 @@ std::optional<ResampleLookups<F>> MakeLookups(const ResampleTaps<F>& w, int64_t 
     group.run = group.run && group.all == group.most;
     group.index = static_cast<int64_t>(lookups.index.size());
     group.weight = static_cast<int64_t>(lookups.weight.size());
-    for (int64_t tap = 0; tap < group.most; ++tap) {
-      for (int64_t lane = 0; lane < lanes; ++lane) {
-        const int64_t o = destination(lane);
-        const int64_t k = w.start[o] + tap;
-        const bool has = tap < w.Count(o);
-        lookups.weight.push_back(has ? w.weight[k] : -F{0});
-        if (group.run && tap > 0) continue;
-        lookups.index.push_back(has ? static_cast<Index>(w.source[k] - group.from) : Index{0});
+    const int64_t indices = group.run ? std::min<int64_t>(group.most, 1) : group.most;
+    lookups.index.resize(lookups.index.size() + static_cast<size_t>(indices * lanes));
+    lookups.weight.resize(lookups.weight.size() + static_cast<size_t>(group.most * lanes), -F{0});
+    for (int64_t lane = 0; lane < lanes; ++lane) {
+      const int64_t start = w.start[destination(lane)], count = w.Count(destination(lane));
+      Index* index = lookups.index.data() + group.index + lane;
+      F* weight = lookups.weight.data() + group.weight + lane;
+      for (int64_t tap = 0; tap < count; ++tap, index += lanes, weight += lanes) {
+        *weight = w.weight[start + tap];
+        if (tap < indices) *index = static_cast<Index>(w.source[start + tap] - group.from);
       }
     }
     lookups.cost += static_cast<double>(group.most) * (vectors == 1 ? 1.3 : 2.2) + 4;

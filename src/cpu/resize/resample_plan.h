@@ -84,22 +84,28 @@ struct ResampleRing {
 template <class F>
 ResampleRing RingOf(const ResampleTaps<F>& taps) {
   ResampleRing ring;
-  const auto count = static_cast<size_t>(taps.start[taps.to]);
-  ring.place.reserve(count);
-  for (size_t k = 0; k < count; ++k) {
+  const int64_t count = taps.start[taps.to];
+  ring.used.reserve(static_cast<size_t>(std::min(count, taps.from)));
+  ring.place.resize(static_cast<size_t>(count));
+  int64_t newest = -1;  // source, the last of the used ones
+  for (int64_t k = 0; k < count; ++k) {
     const int64_t source = taps.source[k];
-    if (ring.used.empty() || ring.used.back() < source) ring.used.push_back(source);
-    // Used sources ascend: this one has at most as many behind it as there are numbers.
+    if (source > newest) ring.used.push_back(newest = source);
     const auto last = static_cast<int64_t>(ring.used.size()) - 1;
-    int64_t at = std::max<int64_t>(0, last - (ring.used.back() - source));
+    // Used sources ascend: this one has at most as many behind it as there are numbers.
+    int64_t at = std::max<int64_t>(0, last - (newest - source));
     while (ring.used[static_cast<size_t>(at)] != source) ++at;
-    ring.place.push_back(at);
+    ring.place[static_cast<size_t>(k)] = at;
   }
+  ring.first.resize(static_cast<size_t>(taps.to), 0);
+  ring.last.resize(static_cast<size_t>(taps.to), -1);
   for (int64_t o = 0; o < taps.to; ++o) {
-    const bool any = taps.Count(o) > 0;
-    ring.first.push_back(any ? ring.place[static_cast<size_t>(taps.start[o])] : 0);
-    ring.last.push_back(any ? ring.place[static_cast<size_t>(taps.start[o + 1] - 1)] : -1);
-    ring.flight = std::max(ring.flight, ring.last.back() - ring.first.back() + 1);
+    if (taps.Count(o) == 0) continue;
+    const int64_t first = ring.place[static_cast<size_t>(taps.start[o])];
+    const int64_t last = ring.place[static_cast<size_t>(taps.start[o + 1] - 1)];
+    ring.first[static_cast<size_t>(o)] = first;
+    ring.last[static_cast<size_t>(o)] = last;
+    ring.flight = std::max(ring.flight, last - first + 1);
   }
   return ring;
 }
