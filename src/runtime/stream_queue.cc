@@ -353,7 +353,7 @@ base::Status Stream::Run(Task& task) const {
 }
 
 // Drops what has not started. The dropped tasks count as over only when the task that runs now is:
-// otherwise who waits for that one would be let go early.
+// otherwise waiters for that one would be let go early.
 void Stream::DropQueue(Lock& lock) {
   std::list<Task> dropped;
   dropped.swap(queue_);

@@ -59,7 +59,7 @@ HostTensor Gradient(const Kernel& kernel, const HostTensor& from, int64_t side) 
   return Resized(kernel, Direction::kBackward, from, side, side);
 }
 
-// Rings that become finer from the middle to the edge, where they alternate from pixel to pixel.
+// Rings that become finer from the middle to the edge. There they alternate from pixel to pixel.
 HostTensor ZonePlate(int64_t side) {
   HostTensor chart(DataType::kFloat32, {1, 1, side, side}, "chart");
   const double middle = static_cast<double>(side - 1) / 2;

@@ -8,7 +8,7 @@
 
 namespace portacl::cpu {
 
-// Below this nobody looks whether pages are missing: asking costs as much as they do.
+// Below this nobody looks for missing pages: asking costs as much as the missing pages do.
 inline constexpr int64_t kProvidedBytes = int64_t{1} << 20;
 
 // Bytes of a tensor if its elements fill their memory without a gap, in any order of the axes; 0
