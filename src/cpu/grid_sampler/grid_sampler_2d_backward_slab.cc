@@ -165,7 +165,8 @@ class Backward {
       for (int64_t at = 0; at < blocks; ++at) run_block(static_cast<int>(images.scratch), at);
     } else if (blocks % g_.slots == 0) {
       // On a random grid, the gridGrad sums of a block's strips are stored side by side
-      // (not with in_lists): threads in different strips would take the cache lines from each other.
+      // (not with in_lists): threads in different strips would take the cache lines from each
+      // other.
       runtime::ParallelForSlots(blocks, g_.slots, run_block);
     } else {
       runtime::ParallelForSlots(blocks * g_.strips, g_.slots, [&](int slot, int64_t i) {
