@@ -110,7 +110,8 @@ def resize_rows(case: resize.Case) -> Iterator[tuple[str, Make]]:
         second = torch.empty((maps, *case.output, axes), dtype=case.dtype)
         modes: tuple[int | None, ...] = (int(case.align_corners),)
     else:
-        layout = torch.channels_last if case.channels_last else torch.contiguous_format
+        last = torch.channels_last_3d if len(case.input) == 5 else torch.channels_last
+        layout = last if case.channels_last else torch.contiguous_format
         sizes = ((*case.input[:2], *extents) for extents in (case.input[2:], case.output))
         first, second = (
             torch.rand(size).to(case.dtype).contiguous(memory_format=layout) for size in sizes
