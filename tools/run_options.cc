@@ -108,11 +108,11 @@ void RefuseUnused(const RunOptions& options, const RunChoice& choice) {
 
 void RefuseIndices(const OperatorRow& row) {
   for (const Parameter& input : With(row, Role::kInput)) {
-    if (!input.dtype) continue;
-    throw BadInput(
-        fmt::format("{} takes whole numbers as {}, which portacl run cannot load; "
-                    "portacl golden and portacl verify make them",
-                    row.name, input.native));
+    if (!input.dtype && !golden::NamesImages(input)) continue;
+    throw BadInput(fmt::format(
+        "{} takes {} as {}, which portacl run cannot load; portacl golden and portacl verify make "
+        "them",
+        row.name, input.dtype ? "whole numbers" : "rois", input.native));
   }
 }
 

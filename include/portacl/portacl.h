@@ -156,6 +156,7 @@ typedef struct portaclTensor {
 
 enum { PORTACL_BILINEAR = 0, PORTACL_NEAREST = 1, PORTACL_BICUBIC = 2 };
 enum { PORTACL_ZEROS = 0, PORTACL_BORDER = 1, PORTACL_REFLECTION = 2 };
+enum { PORTACL_AVERAGE = 0, PORTACL_MAX = 1, PORTACL_MAX_CORNERS = 2 };
 
 /* ---- plans: check once, run often --------------------------------------------------------- */
 
@@ -304,6 +305,53 @@ PORTACL_API int32_t portaclPlanMsDeformAttnBackward(
     const portaclTensor* weights, const portaclTensor* gradOutput, const portaclTensor* valueGrad,
     const portaclTensor* locationsGrad, const portaclTensor* weightsGrad, portaclPlan** plan);
 
+/** Plans RoiAlign: regions of images, cut into bins, of which each becomes one element.
+ *  @param input (N, C, H, W).
+ *  @param boxes (K, 5): image, x1, y1, x2, y2. A coordinate that is not finite gives 0; a run with
+ *  an image outside [0, N) is refused before anything is written.
+ *  @param pooledHeight rows of bins, at least 1.
+ *  @param pooledWidth columns of bins, at least 1.
+ *  @param spatialScale elements of the image for each unit of a roi, above 0.
+ *  @param samplingRatio samples of a bin along each axis; 0: as many as the bin is long.
+ *  @param aligned not 0: half an element is taken off scaled coordinates, and rois may be smaller
+ *  than an element.
+ *  @param mode PORTACL_AVERAGE; PORTACL_MAX: the maximum of the samples; PORTACL_MAX_CORNERS: of
+ *  their weighted corners, as in ONNX's reference.
+ *  @param output (K, C, pooledHeight, pooledWidth).
+ */
+PORTACL_API int32_t portaclPlanRoiAlign(const portaclTensor* input, const portaclTensor* boxes,
+                                        int64_t pooledHeight, int64_t pooledWidth,
+                                        double spatialScale, int64_t samplingRatio, int32_t aligned,
+                                        int32_t mode, const portaclTensor* output,
+                                        portaclPlan** plan);
+
+/** Plans the gradient of portaclPlanRoiAlign with respect to input: gradOutput (K, C, pooledHeight,
+ *  pooledWidth), boxes (K, 5), gradInput (N, C, H, W).
+ *  @param input what the function read; may be null for PORTACL_AVERAGE. */
+PORTACL_API int32_t portaclPlanRoiAlignBackward(
+    const portaclTensor* gradOutput, const portaclTensor* boxes, const portaclTensor* input,
+    int64_t pooledHeight, int64_t pooledWidth, double spatialScale, int64_t samplingRatio,
+    int32_t aligned, int32_t mode, const portaclTensor* gradInput, portaclPlan** plan);
+
+/** Plans RoiAlign of rotated rois, the average.
+ *  @param boxes (K, 6): image, centre x, centre y, width, height, angle in radians. An angle of
+ * 2^20 and more gives 0.
+ *  @param clockwise not 0: a positive angle turns the other way.
+ *  The other parameters are those of portaclPlanRoiAlign.
+ */
+PORTACL_API int32_t portaclPlanRoiAlignRotated(const portaclTensor* input,
+                                               const portaclTensor* boxes, int64_t pooledHeight,
+                                               int64_t pooledWidth, double spatialScale,
+                                               int64_t samplingRatio, int32_t aligned,
+                                               int32_t clockwise, const portaclTensor* output,
+                                               portaclPlan** plan);
+
+/** Plans the gradient of portaclPlanRoiAlignRotated with respect to input. */
+PORTACL_API int32_t portaclPlanRoiAlignRotatedBackward(
+    const portaclTensor* gradOutput, const portaclTensor* boxes, int64_t pooledHeight,
+    int64_t pooledWidth, double spatialScale, int64_t samplingRatio, int32_t aligned,
+    int32_t clockwise, const portaclTensor* gradInput, portaclPlan** plan);
+
 /** Bytes of scratch memory that one run needs; 0 is common. 0 for a null plan. */
 PORTACL_API uint64_t portaclPlanGetWorkspaceSize(const portaclPlan* plan);
 
@@ -402,6 +450,21 @@ enum class Padding : int32_t {
   kZeros = PORTACL_ZEROS,
   kBorder = PORTACL_BORDER,
   kReflection = PORTACL_REFLECTION
+};
+enum class RoiMode : int32_t {
+  kAverage = PORTACL_AVERAGE,
+  kMax = PORTACL_MAX,
+  kMaxCorners = PORTACL_MAX_CORNERS
+};
+
+/// How RoiAlign samples; see portaclPlanRoiAlign. `mode` is of upright rois, `clockwise` of
+/// rotated.
+struct RoiAlign {
+  double spatial_scale = 1;
+  int64_t sampling_ratio = 0;
+  bool aligned = false;
+  RoiMode mode = RoiMode::kAverage;
+  bool clockwise = false;
 };
 
 /// Outcome of a call: a code (PORTACL_OK or an error) and, on failure, a message that names the
@@ -613,6 +676,36 @@ class Plan {
         locations.c_tensor(), weights.c_tensor(), grad_output.c_tensor(), value_grad.c_tensor(),
         locations_grad.c_tensor(), weights_grad.c_tensor(), Reset()));
   }
+  Status roi_align(const Tensor& input, const Tensor& boxes, const Tensor& output,
+                   const RoiAlign& how = {}) {
+    return Status(portaclPlanRoiAlign(input.c_tensor(), boxes.c_tensor(), output.shape(2),
+                                      output.shape(3), how.spatial_scale, how.sampling_ratio,
+                                      how.aligned ? 1 : 0, static_cast<int32_t>(how.mode),
+                                      output.c_tensor(), Reset()));
+  }
+  /// `input` counts for a maximum only: Tensor() otherwise.
+  Status roi_align_backward(const Tensor& grad_output, const Tensor& boxes,
+                            const Tensor& grad_input, const RoiAlign& how = {},
+                            const Tensor& input = {}) {
+    return Status(portaclPlanRoiAlignBackward(
+        grad_output.c_tensor(), boxes.c_tensor(), input.c_tensor(), grad_output.shape(2),
+        grad_output.shape(3), how.spatial_scale, how.sampling_ratio, how.aligned ? 1 : 0,
+        static_cast<int32_t>(how.mode), grad_input.c_tensor(), Reset()));
+  }
+  Status roi_align_rotated(const Tensor& input, const Tensor& boxes, const Tensor& output,
+                           const RoiAlign& how = {}) {
+    return Status(portaclPlanRoiAlignRotated(input.c_tensor(), boxes.c_tensor(), output.shape(2),
+                                             output.shape(3), how.spatial_scale, how.sampling_ratio,
+                                             how.aligned ? 1 : 0, how.clockwise ? 1 : 0,
+                                             output.c_tensor(), Reset()));
+  }
+  Status roi_align_rotated_backward(const Tensor& grad_output, const Tensor& boxes,
+                                    const Tensor& grad_input, const RoiAlign& how = {}) {
+    return Status(portaclPlanRoiAlignRotatedBackward(
+        grad_output.c_tensor(), boxes.c_tensor(), grad_output.shape(2), grad_output.shape(3),
+        how.spatial_scale, how.sampling_ratio, how.aligned ? 1 : 0, how.clockwise ? 1 : 0,
+        grad_input.c_tensor(), Reset()));
+  }
 
   /// Runs on the planned addresses, with scratch memory from the library's pool.
   Status run() const { return Status(portaclPlanRun(plan_, nullptr, nullptr, 0)); }
@@ -793,6 +886,39 @@ inline Status ms_deform_attn_backward(const Tensor& value, const Tensor& spatial
   Status status =
       plan.ms_deform_attn_backward(value, spatial_shapes, level_start_index, locations, weights,
                                    grad_output, value_grad, locations_grad, weights_grad);
+  return status.ok() ? plan.run() : status;
+}
+
+/// Pools regions of images; see portaclPlanRoiAlign. The bins are the output's.
+inline Status roi_align(const Tensor& input, const Tensor& boxes, const Tensor& output,
+                        const RoiAlign& how = {}) {
+  Plan plan;
+  Status status = plan.roi_align(input, boxes, output, how);
+  return status.ok() ? plan.run() : status;
+}
+
+/// Gradient of roi_align with respect to input, which counts for a maximum only.
+inline Status roi_align_backward(const Tensor& grad_output, const Tensor& boxes,
+                                 const Tensor& grad_input, const RoiAlign& how = {},
+                                 const Tensor& input = {}) {
+  Plan plan;
+  Status status = plan.roi_align_backward(grad_output, boxes, grad_input, how, input);
+  return status.ok() ? plan.run() : status;
+}
+
+/// Pools rotated regions of images; see portaclPlanRoiAlignRotated.
+inline Status roi_align_rotated(const Tensor& input, const Tensor& boxes, const Tensor& output,
+                                const RoiAlign& how = {}) {
+  Plan plan;
+  Status status = plan.roi_align_rotated(input, boxes, output, how);
+  return status.ok() ? plan.run() : status;
+}
+
+/// Gradient of roi_align_rotated with respect to input.
+inline Status roi_align_rotated_backward(const Tensor& grad_output, const Tensor& boxes,
+                                         const Tensor& grad_input, const RoiAlign& how = {}) {
+  Plan plan;
+  Status status = plan.roi_align_rotated_backward(grad_output, boxes, grad_input, how);
   return status.ok() ? plan.run() : status;
 }
 

@@ -188,6 +188,20 @@ inline constexpr DTypesOfProfiles kAttentionFloats = {.atlas_a2 = "FLOAT FLOAT16
                                                       .ascend_950 = "FLOAT FLOAT16 BF16",
                                                       .open = "FLOAT FLOAT16 BF16 DOUBLE"};
 inline constexpr DTypesOfProfiles kNativeFloats = {.open = "FLOAT FLOAT16 BF16 DOUBLE"};
+// Of RoiAlign.
+inline constexpr DTypesOfProfiles kRoiFloats = {.atlas_a2 = "FLOAT FLOAT16",
+                                                .atlas_training = "FLOAT FLOAT16",
+                                                .open = "FLOAT FLOAT16 BF16 DOUBLE"};
+inline constexpr DTypesOfProfiles kRoiFloatsOn950 = {.atlas_a2 = "FLOAT FLOAT16",
+                                                     .atlas_training = "FLOAT FLOAT16",
+                                                     .ascend_950 = "FLOAT FLOAT16",
+                                                     .open = "FLOAT FLOAT16 BF16 DOUBLE"};
+inline constexpr DTypesOfProfiles kRoiGradientFloats = {.atlas_a2 = "FLOAT",
+                                                        .atlas_training = "FLOAT",
+                                                        .ascend_950 = "FLOAT",
+                                                        .open = "FLOAT FLOAT16 BF16 DOUBLE"};
+inline constexpr DTypesOfProfiles kRoiIndices = {
+    .atlas_a2 = "INT32", .atlas_training = "INT32", .ascend_950 = "INT32", .open = "INT32 INT64"};
 // Of tensors that hold indices.
 inline constexpr DTypesOfProfiles kIndices = {.atlas_a2 = "INT32 INT64",
                                               .atlas_training = "INT32 INT64",

@@ -23,8 +23,6 @@ bool IsNull(const Argument& argument) {
       argument);
 }
 
-bool IsNumber(std::string_view symbol) { return symbol[0] >= '0' && symbol[0] <= '9'; }
-
 // The extents of a tensor's rank: a "*" stands for as many as the call has spatial axes.
 int RankOf(const Parameter& tensor, int axes) {
   const auto parts = static_cast<int>(PartsOf(tensor));
@@ -33,7 +31,7 @@ int RankOf(const Parameter& tensor, int axes) {
 
 // "(N, C, D, H, W)": of an image, whatever its size.
 std::string Layout(const Parameter& tensor, int axes) {
-  if (tensor.kind == Kind::kGrid || IsNumber(PartOf(tensor, PartsOf(tensor) - 1))) return "";
+  if (tensor.kind == Kind::kGrid || PartOf(tensor, 1) != "C") return "";
   static constexpr const char* kLayouts[] = {" (N, C, L)", " (N, C, H, W)", " (N, C, D, H, W)"};
   return kLayouts[axes - 1];
 }

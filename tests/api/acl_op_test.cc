@@ -441,8 +441,15 @@ class GraphCalls {
         const bool output = portacl::ops::IsWritten(parameter.kind);
         (output ? call.outputs : call.inputs).push_back(At(extents));
       } else if (parameter.unset == nullptr) {
-        EXPECT_EQ(parameter.kind, listed::Kind::kInts) << type.name << " " << parameter.name;
-        call.attributes[parameter.name] = extents;
+        using listed::Kind;
+        if (parameter.kind == Kind::kInt) {
+          call.attributes[parameter.name] = extents.at(0);
+        } else if (parameter.kind == Kind::kFloat) {
+          call.attributes[parameter.name] = 1.0f;
+        } else {
+          EXPECT_EQ(parameter.kind, Kind::kInts) << type.name << " " << parameter.name;
+          call.attributes[parameter.name] = extents;
+        }
       }
     }
     return call;

@@ -195,8 +195,11 @@ std::vector<std::string> OptionsFor(const std::string& op, size_t axes) {
   return options;
 }
 
+// Or rois.
 bool TakesIndices(const std::string& op) {
-  const auto is_index = [](const ops::Parameter& p) { return p.dtypes == &ops::kIndices; };
+  const auto is_index = [](const ops::Parameter& p) {
+    return p.dtypes == &ops::kIndices || p.name == std::string_view("boxes");
+  };
   return std::any_of(std::begin(ops::kNativeFunctions), std::end(ops::kNativeFunctions),
                      [&](const ops::Signature* native) {
                        return ops::RowOf(native->op).name == op &&

@@ -232,6 +232,28 @@ std::vector<double> LevelValues(const Call& call, size_t i) {
   return values;
 }
 
+// Rois: their images in turn; corners (rotated: centres, sizes) within the image, and up to a
+// quarter of it beyond; angles.
+std::vector<double> RoiValues(const Call& call, size_t i) {
+  Shape image = {1, 1, 1, 1};
+  for (size_t at = 0; at < call.arguments.size(); ++at) {
+    const bool is_image = std::string_view(call.op->parameters[at].pattern) == "N,C,H,W";
+    const bool has_axes = call.arguments[at].tensor.shape().size() == image.size();
+    if (is_image && has_axes) image = call.arguments[at].tensor.shape();
+  }
+  const int64_t count = call.arguments[i].tensor.count();
+  const int64_t columns = std::string_view(call.op->parameters[i].pattern) == "K,6" ? 6 : 5;
+  std::vector<double> values = MakeValues("uniform", Draw(call.source.seed, i), count, nullptr);
+  for (int64_t at = 0; at < count; ++at) {
+    double& value = values[static_cast<size_t>(at)];
+    const int64_t column = at % columns;
+    if (column == 0) value = static_cast<double>(at / columns % std::max<int64_t>(image[0], 1));
+    if (column == 0 || column == 5) continue;
+    value = (value * 0.75 + 0.5) * static_cast<double>(column % 2 == 1 ? image[3] : image[2]);
+  }
+  return values;
+}
+
 void FillInput(Call& call, size_t i) {
   const Parameter& row = call.op->parameters[i];
   ViewTensor& tensor = call.arguments[i].tensor;
@@ -242,6 +264,7 @@ void FillInput(Call& call, size_t i) {
     if (row.dtype && call.op->Find("levelStartIndex")) tensor.Fill(LevelValues(call, i));
     return;
   }
+  if (NamesImages(row) && !values) return tensor.Fill(RoiValues(call, i));
   const GridFrame frame = row.is_grid ? FrameOf(call, tensor.shape()) : GridFrame{};
   const char* const made = call.source.dtype == cli::kUInt8 ? "integers:0:255" : "uniform";
   tensor.Fill(MakeValues(values.value_or(made), Draw(call.source.seed, i), tensor.count(),

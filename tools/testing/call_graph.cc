@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tools/cli_error.h"
@@ -182,6 +183,10 @@ class GraphArguments {
             "aclopSetAttrListInt");
       }
       case ops::Kind::kInt: {
+        // What is aligned is a flag of the other APIs.
+        if (std::string_view(p.name) == "roi_end_mode") {
+          return Check(aclopSetAttrInt(attributes, p.name, FlagOf(0) ? 2 : 0), "aclopSetAttrInt");
+        }
         const size_t i = call_.With(Role::kInteger).at(index);
         return Check(aclopSetAttrInt(attributes, p.name, call_.arguments[i].integers.at(0)),
                      "aclopSetAttrInt");

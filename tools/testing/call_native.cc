@@ -45,16 +45,19 @@ class Arguments {
   template <class T>
   T Next(ops::Kind kind) {
     const Role role = RoleOf(kind);
+    // What a function of the other API lacks is null, or what that function is.
+    const bool lacks = used_.at(static_cast<size_t>(role)) == call_.With(role).size();
     if constexpr (std::is_same_v<T, const portaclTensor*>) {
-      return View(Next(role));
+      return lacks ? nullptr : View(Next(role));
     } else if constexpr (std::is_same_v<T, const double*>) {
       return scales_.data();
     } else if constexpr (std::is_same_v<T, double>) {
-      return Argument(Next(role)).real;
+      const size_t i = Next(role);
+      const double real = Argument(i).real;
+      return call_.op->parameters[i].narrow ? static_cast<double>(static_cast<float>(real)) : real;
     } else {
       // antialias is a flag of this API and a function of its own in the other.
-      const bool lacks = used_.at(static_cast<size_t>(role)) == call_.With(role).size();
-      if (lacks && role == Role::kFlag) return call_.op->traits->antialias ? 1 : 0;
+      if (lacks) return role == Role::kFlag && call_.op->traits->antialias ? 1 : 0;
       return static_cast<T>(Argument(Next(role)).integers.at(0));
     }
   }

@@ -278,7 +278,8 @@ void AddLayouts(const Case& base, std::vector<Case>& cases) {
     const Role role = base.op->parameters[i].role;
     if (!IsTensor(role)) continue;
     for (const std::string& layout : LayoutWords()) {
-      if (layout == "contiguous" || (layout == "expanded" && role == Role::kOutput)) continue;
+      const bool fixed = role == Role::kOutput || NamesImages(base.op->parameters[i]);
+      if (layout == "contiguous" || (layout == "expanded" && fixed)) continue;
       Case c = base;
       c.arguments[i].layout = layout;
       cases.push_back(std::move(c));
@@ -296,7 +297,7 @@ void AddExtents(const Case& base, std::vector<Case>& cases) {
     cases.push_back(c);
     for (size_t i = 0; i < c.arguments.size(); ++i) {
       const Parameter& parameter = c.op->parameters[i];
-      if (parameter.role != Role::kInput || parameter.dtype) continue;
+      if (parameter.role != Role::kInput || parameter.dtype || NamesImages(parameter)) continue;
       Case special = c;
       special.arguments[i].values = "nonfinite";
       cases.push_back(std::move(special));

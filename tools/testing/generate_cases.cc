@@ -80,6 +80,9 @@ void ChooseModes(Chooser& choose, const GenerateOptions& options, Case& c) {
       const auto words = static_cast<int64_t>(ModeWords(p).size());
       if (p.role == Role::kFlag) c.arguments[i].integers = {choose.Between(0, 1)};
       if (p.role == Role::kMode) c.arguments[i].integers = {choose.Between(0, words - 1)};
+      if (p.role == Role::kInteger && *p.pattern == '\0') {
+        c.arguments[i].integers = {choose.Between(0, 3)};
+      }
     }
     return;
   }
@@ -117,7 +120,8 @@ void ChooseLayouts(Chooser& choose, Case& c) {
   for (size_t i = 0; i < c.arguments.size(); ++i) {
     const Role role = c.op->parameters[i].role;
     if (IsTensor(role) && choose.OneIn(6)) c.arguments[i].layout = choose.Of(kLayouts);
-    if (role == Role::kInput && choose.OneIn(20)) c.arguments[i].layout = "expanded";
+    const bool expands = role == Role::kInput && choose.OneIn(20);
+    if (expands && !NamesImages(c.op->parameters[i])) c.arguments[i].layout = "expanded";
   }
 }
 

@@ -116,12 +116,13 @@ void SetShapes(Case& c, const std::function<int64_t(const std::string& symbol)>&
   std::map<std::string, int64_t> extents;
   for (size_t i = 0; i < c.arguments.size(); ++i) {
     const Parameter& row = c.op->parameters[i];
-    if (!IsTensor(row.role) && row.role != Role::kInts) continue;
+    const bool number = row.role == Role::kInteger && *row.pattern != '\0';
+    if (!IsTensor(row.role) && row.role != Role::kInts && !number) continue;
     Shape shape;
     for (const std::string& symbol : Symbols(row)) {
-      const bool number = symbol[0] >= '0' && symbol[0] <= '9';
+      const bool fixed = symbol[0] >= '0' && symbol[0] <= '9';
       if (!extents.contains(symbol)) {
-        extents[symbol] = number ? std::stoll(symbol) : extent_of(symbol);
+        extents[symbol] = fixed ? std::stoll(symbol) : extent_of(symbol);
       }
       shape.push_back(extents[symbol]);
     }

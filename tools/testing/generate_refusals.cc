@@ -38,6 +38,7 @@ class RefusalMaker {
         Add(i, kInvalid, [](ArgumentCase& a) { a.real = std::nan(""); });
       }
       if (role == Role::kInts) MakeInts(i);
+      if (role == Role::kInteger) Add(i, kInvalid, [](ArgumentCase& a) { a.integers = {-1}; });
     }
   }
 

@@ -101,6 +101,12 @@ std::vector<std::string> OperatorWords();
 
 inline bool IsTensor(Role role) { return role == Role::kInput || role == Role::kOutput; }
 
+// Whether a tensor's first column names images: an element that is none of them is refused.
+inline bool NamesImages(const Parameter& parameter) {
+  return std::string_view(parameter.pattern) == "K,5" ||
+         std::string_view(parameter.pattern) == "K,6";
+}
+
 // The parts of a pattern: extents of a tensor, and words of a mode.
 std::vector<std::string> Symbols(const Parameter& parameter);
 std::vector<std::string> ModeWords(const Parameter& mode);

@@ -19,6 +19,8 @@ _Row = tuple[tuple[str, str, str], ...]  # name, kind, and symbols of each param
 _SIGNATURES = {name: tuple(row) for name, row in _core.case_signatures().items()}
 _INDICES = ("spatialShape", "levelStartIndex")  # their dtype is not the case's
 _TENSORS = ("Input", "Grid", "Output")
+_EXTENTS = ("Ints", "Int", "Int32")
+_UNSET = {"spatialScale": 1, "samplingRatio": 2}  # what is not 0 where a case leaves it out
 # An affine grid's rank is open in the list: by its spatial axes. C is used nowhere.
 _AFFINE = {
     "theta": ("N,2,3", "N,3,4"),
@@ -75,9 +77,9 @@ def _symbols(case: Case, name: str, symbols: str) -> list[str]:
 
 
 def _shapes(case: Case) -> dict[str, tuple[int, ...]]:
-    row = [entry for entry in _row_of(case) if entry[1] in (*_TENSORS, "Ints")]
+    row = [entry for entry in _row_of(case) if entry[2] and entry[1] in (*_TENSORS, *_EXTENTS)]
     known: dict[str, int] = {}
-    for name, _, symbols in sorted(row, key=lambda entry: entry[1] == "Ints"):
+    for name, _, symbols in sorted(row, key=lambda entry: entry[1] in _EXTENTS):
         if name in case.fields:
             extents = _integers(case.fields[name])
             for symbol, extent in zip(_symbols(case, name, symbols), extents):
@@ -117,6 +119,15 @@ def _levels(name: str, shapes: dict[str, tuple[int, ...]]) -> Any:
         return np.arange(shapes[name][0]) * pixels % keys
     width = math.isqrt(pixels)
     return np.broadcast_to(np.array([pixels // width, width]), shapes[name])
+
+
+def _rois(values: Any, shapes: dict[str, tuple[int, ...]], row: _Row) -> Any:
+    """Images in turn; corners within the image, and up to a quarter of it beyond; angles."""
+    images, _, height, width = next(shapes[name] for name, _, what in row if what == "N,C,H,W")
+    made = values.copy()
+    made[:, 0] = np.arange(len(made)) % max(images, 1)
+    made[:, 1:5] = (values[:, 1:5] * 0.75 + 0.5) * np.array([width, height, width, height])
+    return made
 
 
 def _rounded(values: Any, dtype: str) -> Any:
@@ -172,9 +183,9 @@ def sample_inputs(case: AnyCase, *, kind: ArrayKind = "numpy") -> Sample:
     row = _row_of(case)
     for name, role, symbols in row:
         if role in ("Double", "Float"):
-            arguments[name] = float(fields.get(name, 0))
+            arguments[name] = float(fields.get(name, _UNSET.get(name, 0)))
         elif role in ("Int", "Int32"):
-            arguments[name] = int(fields.get(name, shapes.get(symbols, (0,))[0]))
+            arguments[name] = shapes[name][0] if symbols else int(fields.get(name, _UNSET.get(name, 0)))
         elif role in ("Mode", "Word"):
             arguments[name] = fields.get(name, symbols.split("|")[0])
         elif role == "Flag":
@@ -184,7 +195,7 @@ def sample_inputs(case: AnyCase, *, kind: ArrayKind = "numpy") -> Sample:
         elif role == "Ints":
             arguments[name] = shapes[name]
     inputs = {}
-    for number, (name, role, _) in enumerate(row):
+    for number, (name, role, symbols) in enumerate(row):
         if role not in ("Input", "Grid"):
             continue
         if name in _INDICES and f"{name}.values" not in fields:
@@ -202,6 +213,9 @@ def sample_inputs(case: AnyCase, *, kind: ArrayKind = "numpy") -> Sample:
         count = int(np.prod(shapes[name], dtype=np.int64))
         usual = "integers:0:255" if case.dtype == "uint8" else "uniform"
         made = make_values(fields.get(f"{name}.values", usual), seed, count, frame)
-        array = _rounded(_expanded(made.reshape(shapes[name]), case, name), case.dtype)
+        made = made.reshape(shapes[name])
+        if symbols in ("K,5", "K,6") and f"{name}.values" not in fields:
+            made = _rois(made, shapes, row)
+        array = _rounded(_expanded(made, case, name), case.dtype)
         inputs[name] = as_kind(array, kind)
     return Sample(case, inputs, arguments)

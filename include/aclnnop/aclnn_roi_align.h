@@ -1,0 +1,50 @@
+/**
+ * @file
+ * aclnnRoiAlign: pools regions of images, as ONNX's RoiAlign of opset 10 does.
+ * What all operators share (phases, checks of strides and overlap, profiles) is in
+ * aclnn/aclnn_base.h; maths, limits and the refusals in order in docs/ops/roi_align.md.
+ */
+#ifndef PORTACL_ACLNNOP_ACLNN_ROI_ALIGN_H_
+#define PORTACL_ACLNNOP_ACLNN_ROI_ALIGN_H_
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "aclnn/aclnn_base.h"
+#include "portacl/export.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * Phase 1: checks, plans, and returns workspace size and executor.
+ *
+ * @param self (N, C, H, W): FLOAT or FLOAT16. Any strides.
+ * @param rois (K, 4): x1, y1, x2, y2; dtype of self.
+ * @param batchIndices (K): the image of each roi, INT32. A roi of no image gives 0.
+ * @param mode "avg" or "max", the maximum of the interpolated samples.
+ * @param outputHeight rows of bins, at least 1.
+ * @param outputWidth columns of bins, at least 1.
+ * @param samplingRatio samples of a bin along each axis; 0: as many as the bin is long, rounded up.
+ * @param spatialScale elements of the image for each unit of a roi, above 0.
+ * @param out (K, C, outputHeight, outputWidth); dtype of self.
+ * @param[out] workspaceSize bytes of device memory that phase 2 needs.
+ * @param[out] executor the planned execution.
+ *
+ * @return 0, 161001 for a null argument, 161002 for a wrong one: aclGetRecentErrMsg names it.
+ */
+PORTACL_API aclnnStatus aclnnRoiAlignGetWorkspaceSize(
+    const aclTensor* self, const aclTensor* rois, const aclTensor* batchIndices, const char* mode,
+    int outputHeight, int outputWidth, int samplingRatio, float spatialScale, aclTensor* out,
+    uint64_t* workspaceSize, aclOpExecutor** executor);
+
+/** Phase 2: enqueues the planned work; as in every two-phase operator. */
+PORTACL_API aclnnStatus aclnnRoiAlign(void* workspace, uint64_t workspaceSize,
+                                      aclOpExecutor* executor, aclrtStream stream);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif  // PORTACL_ACLNNOP_ACLNN_ROI_ALIGN_H_

@@ -1,0 +1,201 @@
+// Parameters of RoiAlign's kernels, and where the samples of a roi lie: one definition for all
+// kernels, since the bits of a coordinate decide which pixels a sample names.
+#ifndef PORTACL_OPS_ROI_ALIGN_PARAMS_H_
+#define PORTACL_OPS_ROI_ALIGN_PARAMS_H_
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "base/dtype.h"
+#include "base/half.h"
+
+namespace portacl::ops {
+
+enum class RoiAlignMode : int32_t {
+  kAverage = 0,
+  kMax = 1,         // of the interpolated samples
+  kMaxCorners = 2,  // of each sample's four weighted corners
+};
+
+// With T = float (double for double): each roi is cut into pooled_height x pooled_width bins; an
+// element of `pooled` is the average (or the maximum) of the samples of its bin, an element of the
+// image's gradient what its transpose adds. Strides in elements, any sign; 0 only in what is read.
+struct RoiAlignParams {
+  base::DType dtype = base::DType::kFloat;
+  bool backward = false;
+  RoiAlignMode mode = RoiAlignMode::kAverage;
+  int64_t images = 0;
+  int64_t channels = 0;
+  int64_t height = 0;
+  int64_t width = 0;
+  int64_t rois = 0;
+  int64_t pooled_height = 0;
+  int64_t pooled_width = 0;
+  int64_t samples = 0;  // of a bin and axis; 0: as many as the bin is long
+  double scale = 1;
+  bool aligned = false;        // pixels' centres lie at their indices
+  bool includes_ends = false;  // 1 is added to x2 and y2
+  bool rotated = false;        // rois have a centre, a size and an angle; mode is the average
+  bool clockwise = false;      // which way a positive angle turns
+  // (rois, 5): image, x1, y1, x2, y2; (rois, 4) beside `indices`; rotated (rois, 6): image, centre
+  // x and y, width, height, angle.
+  const void* boxes = nullptr;
+  const void* indices = nullptr;
+  bool has_indices = false;  // known when the kernel plans, unlike the addresses
+  base::DType index_dtype = base::DType::kInt32;  // or INT64
+  std::array<int64_t, 2> box_stride{};
+  int64_t index_stride = 0;
+  void* image = nullptr;   // (images, channels, height, width); forward only reads it
+  void* pooled = nullptr;  // (rois, channels, pooled_height, pooled_width); backward only reads it
+  const void* values = nullptr;  // backward of a maximum: the images that forward read
+  std::array<int64_t, 4> image_stride{};
+  std::array<int64_t, 4> pooled_stride{};
+  std::array<int64_t, 4> values_stride{};
+};
+
+// ---- where the samples of a roi lie ------------------------------------------------------------
+
+// The bins of a roi along an axis of `extent` elements.
+template <class F>
+struct RoiAxis {
+  int64_t extent = 0;
+  F start = 0;          // of bin 0
+  F bin = 0;            // length
+  int64_t samples = 0;  // of a bin
+
+  // Of sample i.
+  F At(int64_t of_bin, int64_t i) const {
+    return (start + static_cast<F>(of_bin) * bin) +
+           ((static_cast<F>(i) + F{0.5}) * bin) / static_cast<F>(samples);
+  }
+};
+
+template <class F>
+RoiAxis<F> RoiAxisOf(const RoiAlignParams& p, F start, F size, int64_t bins, int64_t extent) {
+  if (!p.aligned && size < F{1}) size = F{1};
+  const F bin = size / static_cast<F>(bins);
+  constexpr F kMost = 65536;
+  int64_t samples = p.samples;
+  if (samples == 0 && bin > 0 && std::isfinite(bin)) {
+    samples = static_cast<int64_t>(std::min(std::ceil(bin), kMost));
+  }
+  return {extent, start, bin, samples};
+}
+
+// A sample between two elements; `counts` is false outside the image.
+template <class F>
+struct RoiSample {
+  RoiSample() = default;
+  RoiSample(F at, int64_t extent) {
+    if (!(at >= F{-1} && at <= static_cast<F>(extent))) return;
+    counts = true;
+    const F clamped = at <= 0 ? F{0} : at;
+    low = high = std::min(static_cast<int64_t>(clamped), extent - 1);
+    of_low = 1;
+    if (low == extent - 1) return;
+    ++high;
+    of_high = clamped - static_cast<F>(low);
+    of_low = F{1} - of_high;
+  }
+
+  bool counts = false;
+  int64_t low = 0;
+  int64_t high = 0;  // low where the sample lies on the last element
+  F of_low = 0;      // weights
+  F of_high = 0;
+};
+
+// The elements that the samples of one bin name, with the sums of their weights.
+template <class F>
+class RoiTaps {
+ public:
+  // `memory`: `extent` weights.
+  RoiTaps(F* memory, int64_t extent) : weight_(memory) { std::fill_n(weight_, extent, kNone); }
+
+  void Make(const RoiAxis<F>& axis, int64_t bin) {
+    if (!empty()) std::fill(weight_ + first_, weight_ + last_ + 1, kNone);
+    first_ = axis.extent;
+    last_ = -1;
+    for (int64_t i = 0; i < axis.samples; ++i) {
+      const RoiSample<F> sample(axis.At(bin, i), axis.extent);
+      if (!sample.counts) continue;
+      Add(sample.low, sample.of_low);
+      if (sample.high != sample.low) Add(sample.high, sample.of_high);
+    }
+  }
+  bool empty() const { return last_ < first_; }
+
+  // Calls visit(element, weight) for each, in ascending order.
+  template <class Visit>
+  void ForEach(const Visit& visit) const {
+    for (int64_t i = first_; i <= last_; ++i) {
+      if (!std::isnan(weight_[i])) visit(i, weight_[i]);
+    }
+  }
+
+ private:
+  static constexpr F kNone = std::numeric_limits<F>::quiet_NaN();
+
+  void Add(int64_t element, F weight) {
+    weight_[element] = std::isnan(weight_[element]) ? weight : weight_[element] + weight;
+    first_ = std::min(first_, element);
+    last_ = std::max(last_, element);
+  }
+
+  F* const weight_;
+  int64_t first_ = 0;
+  int64_t last_ = -1;
+};
+
+// Column `column` of roi n.
+template <class T>
+base::ComputeType<T> RoiColumn(const RoiAlignParams& p, int64_t n, int64_t column) {
+  return base::Widen(
+      static_cast<const T*>(p.boxes)[n * p.box_stride[0] + column * p.box_stride[1]]);
+}
+
+// The image of roi n; -1 where it names none.
+template <class T>
+int64_t RoiImage(const RoiAlignParams& p, int64_t n) {
+  if (p.has_indices) {
+    const int64_t at = n * p.index_stride;
+    const int64_t index = p.index_dtype == base::DType::kInt32
+                              ? static_cast<const int32_t*>(p.indices)[at]
+                              : static_cast<const int64_t*>(p.indices)[at];
+    return index >= 0 && index < p.images ? index : -1;
+  }
+  const double index = static_cast<double>(RoiColumn<T>(p, n, 0));
+  return index >= 0 && index < static_cast<double>(p.images) ? static_cast<int64_t>(index) : -1;
+}
+
+// An upright roi.
+template <class F>
+struct Roi {
+  int64_t image = -1;
+  RoiAxis<F> y{};
+  RoiAxis<F> x{};
+  // Samples of a bin.
+  F count() const { return static_cast<F>(std::max<int64_t>(y.samples * x.samples, 1)); }
+};
+
+template <class T, class F = base::ComputeType<T>>
+Roi<F> RoiAt(const RoiAlignParams& p, int64_t n) {
+  const auto axis = [&](int64_t column, int64_t bins, int64_t extent) {
+    const F scale = static_cast<F>(p.scale);
+    const F offset = p.aligned ? F{0.5} : F{0};
+    F end = RoiColumn<T>(p, n, column + 2);
+    if (p.includes_ends) end += F{1};
+    const F start = RoiColumn<T>(p, n, column) * scale - offset;
+    return RoiAxisOf<F>(p, start, (end * scale - offset) - start, bins, extent);
+  };
+  const int64_t first = p.has_indices ? 0 : 1;
+  return {RoiImage<T>(p, n), axis(first + 1, p.pooled_height, p.height),
+          axis(first, p.pooled_width, p.width)};
+}
+
+}  // namespace portacl::ops
+
+#endif  // PORTACL_OPS_ROI_ALIGN_PARAMS_H_
