@@ -1,0 +1,388 @@
+// RoiAlign's average and its gradient, for every instruction set. The lanes of a vector are
+// channels: each column of a roi is summed along H, then the columns of each bin along W; the
+// gradient goes the same way back. Along W and H, taps come from tables that all channels share.
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <string_view>
+#include <type_traits>
+
+#include "base/dispatch.h"
+#include "cpu/detection/roi_align_plan.h"
+#include "cpu/machine/grain.h"
+#include "ops/listed_kernels.h"
+#include "ops/roi_align_params.h"
+#include "runtime/parallel.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "cpu/detection/roi_align.cc"
+#include "cpu/vector/highway.h"
+// Highway first.
+#include "cpu/vector/simd-inl.h"
+#include "cpu/vector/transpose-inl.h"
+
+#if PORTACL_HWY_TARGET
+HWY_BEFORE_NAMESPACE();
+namespace portacl::cpu::HWY_NAMESPACE {
+namespace {
+
+using Params = ops::RoiAlignParams;
+
+// Pixels whose channels lie side by side.
+template <class S>
+struct Pixels {
+  S* first;     // of row 0, column 0
+  int64_t row;  // strides
+  int64_t column;
+  bool padded = false;  // to whole vectors
+};
+
+template <class T>
+class RoiAlign {
+  using F = base::ComputeType<T>;
+
+ public:
+  RoiAlign(const Params& p, const RoiAlignGeometry& g, void* workspace)
+      : p_(p), g_(g), workspace_(static_cast<char*>(workspace)) {}
+
+  void Run() const {
+    runtime::ParallelForSlots(p_.rois, g_.slots, [&](int slot, int64_t n) {
+      TableOf(n).template Make<T>(p_, n, SlotOf(slot));
+    });
+    const int64_t tasks = p_.images * g_.blocks * g_.parts;
+    runtime::ParallelForSlots(tasks, g_.slots, [&](int slot, int64_t i) {
+      const Task task = TaskOf(slot, i);
+      if (p_.backward) return SumStrip(task);
+      PoolRois(task);
+    });
+    if (!p_.backward) ClearRoisOfNoImage();
+  }
+
+ private:
+  static constexpr int kLanes = kBlockLanes<F, 16>;
+  using D = BlockTag<F, 16>;
+  using V = hn::Vec<D>;
+
+  struct Task {
+    int64_t image;
+    int64_t channel, channels;
+    int64_t first, last;  // forward: rois; backward: rows
+    char* slot;
+  };
+
+  RoiTable<F> TableOf(int64_t n) const {
+    return RoiTable<F>(p_, g_, workspace_ + static_cast<uint64_t>(n) * g_.table_bytes);
+  }
+  char* SlotOf(int slot) const {
+    return workspace_ + g_.slots_begin + static_cast<uint64_t>(slot) * g_.slot_bytes;
+  }
+  Task TaskOf(int slot, int64_t i) const {
+    const int64_t part = i % g_.parts, block = i / g_.parts % g_.blocks;
+    const int64_t all = p_.backward ? p_.height : p_.rois;
+    const int64_t each = DivideUp(all, g_.parts);
+    const int64_t first = std::min(all, part * each);
+    return {i / g_.parts / g_.blocks,
+            block * kLanes,
+            std::min<int64_t>(kLanes, p_.channels - block * kLanes),
+            first,
+            std::min(all, first + each),
+            SlotOf(slot)};
+  }
+  T* ImageAt(const Task& task) const {
+    return static_cast<T*>(p_.image) + task.image * p_.image_stride[0] +
+           task.channel * p_.image_stride[1];
+  }
+
+  // The channels of a roi's bins as planar memory: all of them, or row `ph`.
+  template <class Element>
+  Planar<Element> BinsAt(const Task& task, int64_t n, int64_t ph, int64_t bins) const {
+    const auto& s = p_.pooled_stride;
+    return {static_cast<T*>(p_.pooled) + n * s[0] + task.channel * s[1] + ph * s[2], s[1], s[3],
+            task.channels, bins};
+  }
+  // Calls use(planar memory, bins before it) for the bins of a roi in as few parts as strides let.
+  template <class Element, class Use>
+  void ForBins(const Task& task, int64_t n, const Use& use) const {
+    const int64_t width = p_.pooled_width;
+    if (p_.pooled_stride[2] == width * p_.pooled_stride[3]) {
+      return use(BinsAt<Element>(task, n, 0, p_.pooled_height * width), 0);
+    }
+    for (int64_t ph = 0; ph < p_.pooled_height; ++ph) {
+      use(BinsAt<Element>(task, n, ph, width), ph * width);
+    }
+  }
+
+  // What the rois of a task name of their image: columns between two, and single rows.
+  struct Named {
+    int64_t left, right;  // right is not one of them
+    uint8_t* rows;
+    bool empty() const { return right <= left; }
+  };
+  Named NamedBy(const Task& task, int64_t first_roi, int64_t last_roi) const {
+    Named named{p_.width, 0, reinterpret_cast<uint8_t*>(task.slot + g_.rows)};
+    std::fill_n(named.rows, p_.height, uint8_t{0});
+    for (int64_t n = first_roi; n < last_roi; ++n) {
+      const RoiTable<F> table = TableOf(n);
+      if (table.head->image != task.image) continue;
+      named.left = std::min<int64_t>(named.left, table.column[0]);
+      named.right = std::max<int64_t>(named.right, table.column[table.head->columns - 1] + 1);
+      const int32_t taps = table.y_begin[p_.pooled_height];
+      for (int32_t i = 0; i < taps; ++i) named.rows[table.y[i]] = 1;
+    }
+    return named;
+  }
+
+  // ---- the function -----------------------------------------------------------------------------
+
+  void PoolRois(const Task& task) const {
+    if (p_.image_stride[1] == 1 || p_.channels == 1) {
+      return PoolFrom(
+          task, Pixels<const T>{ImageAt(task), p_.image_stride[2], p_.image_stride[3], false});
+    }
+    const Named named = NamedBy(task, task.first, task.last);
+    if (named.empty()) return;
+    F* const slab = reinterpret_cast<F*>(task.slot + g_.slab);
+    const int64_t pitch = (named.right - named.left) * kLanes;
+    for (int64_t y = 0; y < p_.height; ++y) {
+      if (named.rows[y] == 0) continue;
+      const Planar<const T> row{
+          ImageAt(task) + y * p_.image_stride[2] + named.left * p_.image_stride[3],
+          p_.image_stride[1], p_.image_stride[3], task.channels, named.right - named.left};
+      ReadPixels<T, kLanes, Beside::kNothing>(row, slab + y * pitch, kLanes);
+    }
+    PoolFrom(task, Pixels<const F>{slab - named.left * kLanes, pitch, kLanes, true});
+  }
+
+  template <class S>
+  void PoolFrom(const Task& task, Pixels<const S> pixels) const {
+    F* const row = reinterpret_cast<F*>(task.slot + g_.row);
+    F* const tile = reinterpret_cast<F*>(task.slot + g_.tile);
+    for (int64_t n = task.first; n < task.last; ++n) {
+      const RoiTable<F> table = TableOf(n);
+      if (table.head->image != task.image) continue;
+      for (int64_t ph = 0; ph < p_.pooled_height; ++ph) {
+        F* const to = tile + ph * p_.pooled_width * kLanes;
+        const bool named = table.y_begin[ph] != table.y_begin[ph + 1];
+        if (named) SumColumns(task, table, ph, pixels, row);
+        PoolRow(table, named, row, to);
+      }
+      ForBins<T>(task, n, [&](const Planar<T>& bins, int64_t before) {
+        WritePixels<T, kLanes>(tile + before * kLanes, kLanes, bins);
+      });
+    }
+  }
+
+  // Along H: a vector for each column of the roi.
+  template <class S>
+  HWY_NOINLINE void SumColumns(const Task& task, const RoiTable<F>& table, int64_t ph,
+                               Pixels<const S> pixels, F* HWY_RESTRICT row) const {
+    const int32_t begin = table.y_begin[ph], end = table.y_begin[ph + 1];
+    const bool whole = task.channels == kLanes || pixels.padded;
+    const int64_t columns = table.head->columns;
+    int64_t k = 0;
+    const auto sum = [&](auto count, auto load) PORTACL_INLINE_LAMBDA {
+      constexpr size_t kCount = decltype(count)::value;
+      const S* at[4];
+      for (size_t j = 0; j < kCount; ++j) {
+        at[j] = pixels.first + table.column[k + static_cast<int64_t>(j)] * pixels.column;
+      }
+      const D d;
+      const auto tap = [&](int32_t i, size_t j)
+                           PORTACL_INLINE_LAMBDA { return load(at[j] + table.y[i] * pixels.row); };
+      V weight = hn::Set(d, table.y_weight[begin]);
+      V s0 = hn::Mul(weight, tap(begin, 0)), s1 = s0, s2 = s0, s3 = s0;
+      if constexpr (kCount == 4) {
+        s1 = hn::Mul(weight, tap(begin, 1));
+        s2 = hn::Mul(weight, tap(begin, 2));
+        s3 = hn::Mul(weight, tap(begin, 3));
+      }
+      for (int32_t i = begin + 1; i < end; ++i) {
+        weight = hn::Set(d, table.y_weight[i]);
+        s0 = hn::MulAdd(weight, tap(i, 0), s0);
+        if constexpr (kCount == 4) {
+          s1 = hn::MulAdd(weight, tap(i, 1), s1);
+          s2 = hn::MulAdd(weight, tap(i, 2), s2);
+          s3 = hn::MulAdd(weight, tap(i, 3), s3);
+        }
+      }
+      hn::StoreU(s0, d, row + k * kLanes);
+      if constexpr (kCount == 4) {
+        hn::StoreU(s1, d, row + (k + 1) * kLanes);
+        hn::StoreU(s2, d, row + (k + 2) * kLanes);
+        hn::StoreU(s3, d, row + (k + 3) * kLanes);
+      }
+      k += static_cast<int64_t>(kCount);
+    };
+    const auto all = [&](const S* from) PORTACL_INLINE_LAMBDA { return LoadWide(D(), from); };
+    const auto some = [&](const S* from) PORTACL_INLINE_LAMBDA {
+      return LoadWideFirst(D(), from, static_cast<size_t>(task.channels));
+    };
+    while (whole && k + 4 <= columns) sum(std::integral_constant<size_t, 4>(), all);
+    while (whole && k < columns) sum(std::integral_constant<size_t, 1>(), all);
+    while (k < columns) sum(std::integral_constant<size_t, 1>(), some);
+  }
+
+  // Along W: a vector for each bin of a row.
+  HWY_NOINLINE void PoolRow(const RoiTable<F>& table, bool named, const F* HWY_RESTRICT row,
+                            F* HWY_RESTRICT to) const {
+    const D d;
+    const V count = hn::Set(d, table.head->count);
+    for (int64_t pw = 0; pw < p_.pooled_width; ++pw, to += kLanes) {
+      int32_t i = table.x_begin[pw];
+      const int32_t end = table.x_begin[pw + 1];
+      if (!named || i == end) {
+        hn::StoreU(hn::Zero(d), d, to);
+        continue;
+      }
+      const auto column = [&](int32_t tap) PORTACL_INLINE_LAMBDA {
+        return hn::LoadU(d, row + int64_t{table.x[tap]} * kLanes);
+      };
+      V sum = hn::Mul(hn::Set(d, table.x_weight[i]), column(i));
+      for (++i; i < end; ++i) sum = hn::MulAdd(hn::Set(d, table.x_weight[i]), column(i), sum);
+      hn::StoreU(hn::Div(sum, count), d, to);
+    }
+  }
+
+  void ClearRoisOfNoImage() const {
+    for (int64_t n = 0; n < p_.rois; ++n) {
+      if (TableOf(n).head->image >= 0) continue;
+      for (int64_t c = 0; c < p_.channels; ++c) {
+        const Task task{0, c, 1, 0, 0, nullptr};
+        for (int64_t ph = 0; ph < p_.pooled_height; ++ph) {
+          ClearPixels(BinsAt<T>(task, n, ph, p_.pooled_width));
+        }
+      }
+    }
+  }
+
+  static void ClearPixels(const Planar<T>& to) {
+    for (int64_t c = 0; c < to.channels; ++c) {
+      T* const channel = to.base + c * to.channel_stride;
+      if (to.pixel_stride == 1) {
+        std::memset(static_cast<void*>(channel), 0, static_cast<size_t>(to.pixels) * sizeof(T));
+        continue;
+      }
+      for (int64_t x = 0; x < to.pixels; ++x) channel[x * to.pixel_stride] = T{};
+    }
+  }
+
+  // ---- the gradient -----------------------------------------------------------------------------
+
+  // Some rows of some channels of an image, to which the rois add in ascending order.
+  void SumStrip(const Task& task) const {
+    const Named named = NamedBy(task, 0, p_.rois);
+    F* const slab = reinterpret_cast<F*>(task.slot + g_.slab);
+    const int64_t width = std::max<int64_t>(0, named.right - named.left);
+    const int64_t pitch = width * kLanes;
+    for (int64_t y = task.first; y < task.last; ++y) {
+      if (named.rows[y] == 0) continue;
+      std::memset(static_cast<void*>(slab + (y - task.first) * pitch), 0,
+                  static_cast<size_t>(pitch) * sizeof(F));
+    }
+    AddRois(task, Pixels<F>{slab - named.left * kLanes - task.first * pitch, pitch, kLanes, true});
+    for (int64_t y = task.first; y < task.last; ++y) {
+      T* const row = ImageAt(task) + y * p_.image_stride[2];
+      const auto part = [&](int64_t begin, int64_t end) {
+        return Planar<T>{row + begin * p_.image_stride[3], p_.image_stride[1], p_.image_stride[3],
+                         task.channels, end - begin};
+      };
+      if (named.empty() || named.rows[y] == 0) {
+        ClearPixels(part(0, p_.width));
+        continue;
+      }
+      ClearPixels(part(0, named.left));
+      WritePixels<T, kLanes>(slab + (y - task.first) * pitch, kLanes,
+                             part(named.left, named.right));
+      ClearPixels(part(named.right, p_.width));
+    }
+  }
+
+  void AddRois(const Task& task, Pixels<F> sums) const {
+    F* const row = reinterpret_cast<F*>(task.slot + g_.row);
+    F* const tile = reinterpret_cast<F*>(task.slot + g_.tile);
+    for (int64_t n = 0; n < p_.rois; ++n) {
+      const RoiTable<F> table = TableOf(n);
+      if (table.head->image != task.image || !Touches(task, table, 0, p_.pooled_height)) continue;
+      ForBins<const T>(task, n, [&](const Planar<const T>& bins, int64_t before) {
+        ReadPixels<T, kLanes, Beside::kNothing>(bins, tile + before * kLanes, kLanes);
+      });
+      for (int64_t ph = 0; ph < p_.pooled_height; ++ph) {
+        if (!Touches(task, table, ph, ph + 1)) continue;
+        SpreadRow(table, tile + ph * p_.pooled_width * kLanes, row);
+        AddRow(task, table, ph, row, sums);
+      }
+    }
+  }
+
+  // Whether rows [first, last) of a roi's bins add to the task's rows.
+  bool Touches(const Task& task, const RoiTable<F>& table, int64_t first, int64_t last) const {
+    const int32_t begin = table.y_begin[first], end = table.y_begin[last];
+    return std::any_of(table.y + begin, table.y + end,
+                       [&](int32_t y) { return y >= task.first && y < task.last; });
+  }
+
+  // Along W: from the bins of a row to the roi's columns.
+  HWY_NOINLINE void SpreadRow(const RoiTable<F>& table, const F* HWY_RESTRICT bins,
+                              F* HWY_RESTRICT row) const {
+    const D d;
+    const V count = hn::Set(d, table.head->count);
+    std::memset(static_cast<void*>(row), 0,
+                static_cast<size_t>(table.head->columns * kLanes) * sizeof(F));
+    for (int64_t pw = 0; pw < p_.pooled_width; ++pw) {
+      const V q = hn::Div(hn::LoadU(d, bins + pw * kLanes), count);
+      for (int32_t i = table.x_begin[pw]; i < table.x_begin[pw + 1]; ++i) {
+        F* const to = row + int64_t{table.x[i]} * kLanes;
+        hn::StoreU(hn::MulAdd(hn::Set(d, table.x_weight[i]), q, hn::LoadU(d, to)), d, to);
+      }
+    }
+  }
+
+  // Along H: from the roi's columns to the image.
+  HWY_NOINLINE void AddRow(const Task& task, const RoiTable<F>& table, int64_t ph,
+                           const F* HWY_RESTRICT row, Pixels<F> sums) const {
+    const D d;
+    const int64_t columns = table.head->columns;
+    for (int32_t i = table.y_begin[ph]; i < table.y_begin[ph + 1]; ++i) {
+      if (table.y[i] < task.first || table.y[i] >= task.last) continue;
+      const V weight = hn::Set(d, table.y_weight[i]);
+      F* const to = sums.first + table.y[i] * sums.row;
+      for (int64_t k = 0; k < columns; ++k) {
+        F* const sum = to + table.column[k] * sums.column;
+        hn::StoreU(hn::MulAdd(weight, hn::LoadU(d, row + k * kLanes), hn::LoadU(d, sum)), d, sum);
+      }
+    }
+  }
+
+  const Params& p_;
+  const RoiAlignGeometry& g_;
+  char* const workspace_;
+};
+
+void Run(const Params& params, const RoiAlignPlan& plan, void* workspace) {
+  base::DispatchFloating(params.dtype, [&](auto tag) {
+    RoiAlign<typename decltype(tag)::type>(params, plan.geometry(), workspace).Run();
+  });
+}
+
+std::optional<RoiAlignPlan> Plan(const Params& params, std::string_view /*path*/) {
+  const bool wide = params.dtype == base::DType::kDouble;
+  return PlanRoiAlign(params, wide ? kBlockLanes<double, 16> : kBlockLanes<float, 16>);
+}
+
+}  // namespace
+}  // namespace portacl::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif  // PORTACL_HWY_TARGET
+
+#if HWY_ONCE
+namespace portacl::cpu {
+
+std::span<const base::Kernel<ops::RoiAlignParams>> RoiAlignKernels() {
+  static constexpr base::Kernel<ops::RoiAlignParams> kKernels[] = {PORTACL_KERNELS(Plan, Run)};
+  return kKernels;
+}
+
+}  // namespace portacl::cpu
+#endif  // HWY_ONCE

@@ -1,0 +1,182 @@
+// RoiAlign's average and its gradient: the SIMD kernels against the reference, byte for byte, on
+// every instruction set of this machine.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "ops/listed_kernels.h"
+#include "ops/roi_align_params.h"
+#include "support/api/compare.h"
+#include "support/kernel_test.h"
+#include "support/run_kernel.h"
+
+namespace portacl_test {
+namespace {
+
+using portacl::ops::RoiAlignParams;
+
+struct RoiCase {
+  RoiAlignParams p;  // all but addresses and strides
+  Tensor image, boxes, pooled;
+};
+
+// Layouts: of the images, of the rois, of the bins.
+RoiCase MakeRoiCase(Element element, const RoiAlignParams& p, const std::array<Layout, 3>& layout) {
+  return {p, Tensor(element, {p.images, p.channels, p.height, p.width}, layout[0]),
+          Tensor(element, {p.rois, 5}, layout[1]),
+          Tensor(element, {p.rois, p.channels, p.pooled_height, p.pooled_width}, layout[2])};
+}
+
+// Rois in the images, across their edges, reversed and empty; some of no image, or not finite.
+void FillBoxes(Random& random, RoiCase* c) {
+  const double scale = c->p.scale;
+  for (int64_t n = 0; n < c->p.rois; ++n) {
+    const auto place = [&](int64_t extent) {
+      const double at = random.Uniform(-0.3, 1.3) * static_cast<double>(extent) / scale;
+      return random.Integer(0, 3) == 0 ? std::round(at) : at;
+    };
+    const double x = place(c->p.width), y = place(c->p.height);
+    const bool small = random.Coin();
+    const double far_x = small ? x + random.Uniform(0, 4) : place(c->p.width);
+    const double far_y = small ? y + random.Uniform(0, 4) : place(c->p.height);
+    std::array<double, 5> box = {static_cast<double>(random.Integer(0, c->p.images - 1)), x, y,
+                                 far_x, far_y};
+    const double odd[] = {-0.5, 1e9, NAN, INFINITY, -INFINITY, 1e30, -1};
+    if (random.Integer(0, 15) == 0) {
+      box[static_cast<size_t>(random.Integer(0, 4))] = odd[random.Integer(0, std::size(odd) - 1)];
+    }
+    for (int64_t i = 0; i < 5; ++i) c->boxes.Set(5 * n + i, box[static_cast<size_t>(i)]);
+  }
+}
+
+RoiAlignParams ParamsOf(RoiCase* c, bool backward) {
+  RoiAlignParams p = c->p;
+  p.dtype = ToDType(c->image.element());
+  p.backward = backward;
+  p.image = c->image.first();
+  p.boxes = c->boxes.first();
+  p.pooled = c->pooled.first();
+  SetStrides(c->image, &p.image_stride);
+  SetStrides(c->boxes, &p.box_stride);
+  SetStrides(c->pooled, &p.pooled_stride);
+  return p;
+}
+
+bool RunRoiAlign(const portacl::base::Kernel<RoiAlignParams>& kernel, bool backward, RoiCase* c) {
+  return RunKernel(kernel, ParamsOf(c, backward));
+}
+
+void PutOddPixels(Random& random, Tensor* tensor) {
+  for (int64_t i = 0; i < tensor->size(); ++i) {
+    if (random.Integer(0, 29) > 0) continue;
+    const double odd[] = {0.0, -0.0, 1e-40, -6e-8, 1e30, INFINITY, -INFINITY, NAN, -1e-44};
+    tensor->Set(i, odd[random.Integer(0, std::size(odd) - 1)]);
+  }
+}
+
+template <size_t kCount>
+Layout SomeLayout(Random& random, const std::array<Layout, kCount>& layouts) {
+  if (random.Coin()) return random.Coin() ? Layout::kContiguous : Layout::kChannelsLast;
+  return layouts[static_cast<size_t>(random.Integer(0, static_cast<int64_t>(kCount) - 1))];
+}
+
+RoiCase RandomRoiCase(Random& random, bool backward) {
+  const int64_t channels[] = {1, 2, 3, 7, 8, 9, 15, 16, 17, 24, 31, 32, 33, 64};
+  RoiAlignParams p;
+  p.images = random.Integer(1, 3);
+  p.channels = channels[random.Integer(0, std::size(channels) - 1)];
+  p.height = random.Integer(1, random.Coin() ? 4 : 40);
+  p.width = random.Integer(1, random.Coin() ? 4 : 40);
+  p.rois = random.Integer(0, 12);
+  p.pooled_height = random.Integer(1, 8);
+  p.pooled_width = random.Integer(1, random.Coin() ? 3 : 15);
+  p.samples = random.Coin() ? 0 : random.Integer(1, 5);
+  p.scale = random.Coin() ? 1 : random.Uniform(0.03, 2);
+  p.aligned = random.Coin();
+  p.includes_ends = random.Integer(0, 4) == 0;
+  const auto element = kElements[static_cast<size_t>(random.Integer(0, 3))];
+  const Layout image =
+      backward ? SomeLayout(random, kOutputLayouts) : SomeLayout(random, kInputLayouts);
+  const Layout pooled =
+      backward ? SomeLayout(random, kInputLayouts) : SomeLayout(random, kOutputLayouts);
+  RoiCase c = MakeRoiCase(
+      element, p, {image, random.Coin() ? Layout::kContiguous : Layout::kTransposed, pooled});
+  FillBoxes(random, &c);
+  Tensor& read = backward ? c.pooled : c.image;
+  read.FillUniform(random, -1, 1);
+  if (random.Integer(0, 3) == 0) PutOddPixels(random, &read);
+  return c;
+}
+
+class RoiAlignKernels : public KernelTest {
+ protected:
+  void CompareRandomCases(bool backward) {
+    const uint64_t seed = FreshSeed();
+    Random random(seed);
+    SCOPED_TRACE(testing::Message() << "PORTACL_TEST_SEED=" << seed);
+    std::map<std::string, int> served;
+    const int64_t count = ByRunLength(600, 80);
+    for (int64_t i = 0; i < count; ++i) {
+      RoiCase c = RandomRoiCase(random, backward);
+      SCOPED_TRACE(testing::Message()
+                   << i << " image " << portacl_test::ToString(c.image.shape()) << " strides "
+                   << portacl_test::ToString(c.image.strides()) << " pooled "
+                   << portacl_test::ToString(c.pooled.shape()) << " strides "
+                   << portacl_test::ToString(c.pooled.strides()) << NameOf(c.image.element())
+                   << " samples " << c.p.samples << " aligned " << c.p.aligned);
+      RoiCase want = c;
+      ASSERT_TRUE(RunRoiAlign(portacl::ref::kRoiAlign, backward, &want));
+      for (const auto& kernel : portacl::cpu::RoiAlignKernels()) {
+        if (!kernel.available()) continue;
+        portacl::runtime::SetNumThreads(
+            static_cast<int>(random.Coin() ? 1 : random.Integer(2, 40)));
+        RoiCase got = c;
+        ASSERT_TRUE(RunRoiAlign(kernel, backward, &got)) << kernel.name;
+        ++served[kernel.name];
+        ASSERT_TRUE(backward ? SameAs(want.image, got.image) : SameAs(want.pooled, got.pooled))
+            << kernel.name;
+      }
+    }
+    for (const auto& kernel : portacl::cpu::RoiAlignKernels()) {
+      if (!kernel.available()) continue;
+      EXPECT_EQ(served[kernel.name], count) << kernel.name;
+    }
+  }
+};
+
+TEST_F(RoiAlignKernels, EqualTheReferenceOnRandomCases) { CompareRandomCases(false); }
+TEST_F(RoiAlignKernels, GradientsEqualTheReferenceOnRandomCases) { CompareRandomCases(true); }
+
+// Enough work that every number of threads shares it out: rois in parts, the gradient in strips.
+TEST_F(RoiAlignKernels, DoNotDependOnThreads) {
+  Random random(61);
+  RoiAlignParams p;
+  p.images = 1;
+  p.channels = 40;
+  p.height = 50;
+  p.width = 37;
+  p.rois = 60;
+  p.pooled_height = p.pooled_width = 7;
+  for (const bool backward : {false, true}) {
+    RoiCase c = MakeRoiCase(Element::kFloat, p, {});
+    FillBoxes(random, &c);
+    (backward ? c.pooled : c.image).FillUniform(random, -1, 1);
+    RoiCase want = c;
+    ASSERT_TRUE(RunRoiAlign(portacl::ref::kRoiAlign, backward, &want));
+    const auto& kernel = portacl::cpu::RoiAlignKernels().front();
+    if (!kernel.available()) GTEST_SKIP() << "this CPU lacks " << kernel.name;
+    for (int threads = 1; threads <= 40; threads += threads < 8 ? 1 : 8) {
+      portacl::runtime::SetNumThreads(threads);
+      ASSERT_TRUE(RunRoiAlign(kernel, backward, &c));
+      EXPECT_TRUE(backward ? SameAs(want.image, c.image) : SameAs(want.pooled, c.pooled))
+          << threads;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace portacl_test
