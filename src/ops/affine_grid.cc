@@ -50,10 +50,10 @@ class AffineGridPlan final : public Plan {
   Status Make() {
     PORTACL_RETURN_IF_ERROR(CheckMemory());
     if (params_.n == 0) return {};
-    for (size_t k = 0; k < 3; ++k) {
-      PORTACL_RETURN_IF_ERROR(CheckTable(*this, static_cast<double>(params_.extents[k])));
-      MakePlaces(k);
-    }
+    double places = 0;
+    for (const int64_t extent : params_.extents) places += static_cast<double>(extent);
+    PORTACL_RETURN_IF_ERROR(CheckTable(*this, places));
+    for (size_t k = 0; k < 3; ++k) MakePlaces(k);
     PORTACL_RETURN_IF_ERROR(chosen_.Choose(refusals(), KernelsFor<AffineGridParams>(), params_));
     kernel_ = chosen_.label();
     workspace_size_ = chosen_.workspace_size();
