@@ -301,9 +301,8 @@ inline bool HasJoinedImages(const ops::GridSampler2DShape& s,
 }
 
 // Whether points are so few that gathering their taps costs less than rearranging the images.
-inline bool IsSparse(const ops::GridSampler2DShape& s) {
-  constexpr int64_t kPixelsPerPoint = 16;
-  return s.oh * s.ow * kPixelsPerPoint <= s.h * s.w;
+inline bool IsSparse(const ops::GridSampler2DShape& s, int64_t pixels_per_point = 16) {
+  return s.oh * s.ow * pixels_per_point <= s.h * s.w;
 }
 
 // Pieces of work of a loop over all images' points that may be computed in any order.
