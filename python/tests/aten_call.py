@@ -25,6 +25,7 @@ DTYPES = {
     torch.complex64: 16,
     torch.complex128: 17,
     torch.bfloat16: 27,
+    torch.complex32: 33,
 }
 PLAIN = {
     "i": ctypes.c_int64,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import functools
 import itertools
 import re
 import warnings
@@ -199,10 +200,17 @@ def _record_lists(recorder: _Recorder, rows: list[Row]) -> None:
         recorder.keep(func, tuple(made[str(a.type)]() for a in needed), {})
 
 
+@functools.cache
+def _arguments(operator: str) -> list:
+    """The arguments of the operator's schema."""
+    base, _, overload = operator.partition(".")
+    return torch._C._get_schema(base, overload).arguments
+
+
+@functools.cache
 def arguments_of(row: Row) -> dict[str, str]:
     """What the row gives for arguments of the schema, by their names."""
-    base, _, overload = row.operator.partition(".")
-    names = [a.name for a in torch._C._get_schema(base, overload).arguments]
+    names = [a.name for a in _arguments(row.operator)]
     texts = re.findall(r"(?:\[[^\]]*\]|'[^']*'|[^,\[])+", row.right[row.right.index("(") + 1 : -1])
     given = {}
     for position, text in enumerate(texts):
@@ -222,12 +230,9 @@ def _literal(text: str):
 
 def values_of(row: Row, call: Call) -> dict | None:
     """Values for the row's parameters but for outputs; None where the row cannot make the call."""
-    base, _, overload = row.operator.partition(".")
     kinds = {p.name: p for p in row.parameters}
     mapped, values = arguments_of(row), {}
-    for argument, given in zip(
-        torch._C._get_schema(base, overload).arguments, call.arguments, strict=True
-    ):
+    for argument, given in zip(_arguments(row.operator), call.arguments, strict=True):
         text = mapped.get(argument.name)
         parameter = kinds.get(re.split(r"[.\[]", text)[0]) if text else None
         if parameter is None:

@@ -11,6 +11,7 @@
 #include <torch/csrc/api/include/torch/version.h>
 #endif
 
+#include <algorithm>
 #include <new>
 #include <string_view>
 #include <utility>
@@ -163,6 +164,14 @@ class Call final : public Computation {
     return CallOperator(made);
   }
 
+  // Whether what is computed depends on the parameter.
+  bool Asked(size_t parameter) const {
+    if (parsed_.composition != nullptr) return true;
+    return std::ranges::any_of(parsed_.arguments, [&](const Mapped& mapped) {
+      return mapped.parameter == static_cast<int>(parameter);
+    });
+  }
+
   std::vector<IValue> MakeValues(Memory memory, std::span<void* const> elements) const {
     std::vector<IValue> made(arguments_.size());
     size_t at = 0;
@@ -174,6 +183,10 @@ class Call final : public Computation {
       }
       if (!argument.given) continue;
       const bool shape_only = parameters_[i].output() && !parameters_[i].updated();
+      if (shape_only && !Asked(i)) {
+        at += argument.views.size();
+        continue;
+      }
       Tensors tensors;
       for (const View& view : argument.views) {
         void* const first = elements.empty() ? nullptr : elements[at];
@@ -276,13 +289,17 @@ class Call final : public Computation {
 
   void Store(Tensors results, std::span<void* const> elements,
              std::vector<FoundShape>* found) const {
+    // Nothing is written where one output does not fit.
+    ForOutputs(results, [](const Parameter& parameter, size_t, const View& view,
+                           const at::Tensor& result) {
+      CheckOutput(parameter, view, result);
+      TORCH_CHECK(!parameter.finds_shape() || result.numel() <= view.count(), parameter.name,
+                  " has room for ", view.count(), " elements, but the result has ", result.numel());
+    });
     SeparateFromOutputs(&results, elements);
     ForOutputs(results, [&](const Parameter& parameter, size_t tensor, const View& view,
                             const at::Tensor& result) {
-      CheckOutput(parameter, view, result);
       if (parameter.finds_shape()) {
-        TORCH_CHECK(result.numel() <= view.count(), parameter.name, " has room for ", view.count(),
-                    " elements, but the result has ", result.numel());
         found->push_back({tensor, result.sizes().vec()});
         View found_view = view;
         found_view.sizes = result.sizes().vec();

@@ -162,6 +162,18 @@ bool IsAligned(const View& view, const void* first) {
   return reinterpret_cast<uintptr_t>(first) % c10::elementSize(view.type) == 0;
 }
 
+// More are worth PyTorch's threads.
+constexpr size_t kMostBytes = 1 << 16;
+
+bool IsContiguous(const View& view) {
+  int64_t stride = 1;
+  for (size_t axis = view.sizes.size(); axis-- > 0;) {
+    if (view.sizes[axis] != 1 && view.strides[axis] != stride) return false;
+    stride *= view.sizes[axis];
+  }
+  return true;
+}
+
 // The view's elements as bytes along an axis more, which have no alignment.
 at::Tensor BytesOf(const View& view, void* first) {
   const auto size = static_cast<int64_t>(c10::elementSize(view.type));
@@ -237,12 +249,17 @@ at::Tensor MakeTensor(const View& view, Memory memory, void* first) {
 
 void Write(const at::Tensor& result, const View& view, void* first) {
   if (result.numel() == 0) return;
+  if (result.scalar_type() == view.type && result.nbytes() <= kMostBytes && !result.is_conj() &&
+      !result.is_neg() && result.is_contiguous() && IsContiguous(view)) {
+    std::memcpy(first, result.const_data_ptr(), result.nbytes());
+    return;
+  }
   if (IsAligned(view, first)) {
     at::from_blob(first, view.sizes, view.strides, at::TensorOptions().dtype(view.type))
         .copy_(result);
     return;
   }
-  const at::Tensor converted = result.to(view.type).contiguous();
+  const at::Tensor converted = result.to(view.type).resolve_conj().resolve_neg().contiguous();
   BytesOf(view, first).copy_(converted.unsqueeze(-1).view(at::kByte));
 }
 
