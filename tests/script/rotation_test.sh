@@ -19,11 +19,11 @@ unset CI
 ends() {
   local status=0
   script/rotate >"$work/out" 2>&1 || status=$?
-  [ "$status" = "$1" ] && grep -qF -- "$2" "$work/out" && grep -qE -- "$3" "$PORTACL_ROTATION" || {
+  if [ "$status" != "$1" ] || ! grep -qF -- "$2" "$work/out" || ! grep -qE -- "$3" "$PORTACL_ROTATION"; then
     echo "status $status, wanted $1; no \"$2\", or no line $3"
     cat "$work/out" "$PORTACL_ROTATION"
     exit 1
-  }
+  fi
 }
 file() { printf '# comment\n%s\n' "$@" >"$PORTACL_ROTATION"; }
 old='2020-01-02 | 3 | '
