@@ -76,7 +76,7 @@ size_t CountComparisons(const std::vector<VerifiedCase>& cases) {
 std::string CaseTable(const std::vector<VerifiedCase>& cases) {
   using enum Table::Align;
   Table table({kLeft, kLeft, kRight, kRight, kLeft, kLeft, kLeft});
-  table.AddHeading({"", "path", "time", "GB/s", "checksum", "aclnn", ""});
+  table.AddHeading({"", "path", "time", "GB/s", "checksum", "aclnn", "verdict"});
   std::string last;
   for (const VerifiedCase& c : cases) {
     const Verification& v = c.verification;
@@ -92,10 +92,11 @@ std::string CaseTable(const std::vector<VerifiedCase>& cases) {
                  ok ? Style::kGood : Style::kBad);
     last = c.name;
   }
-  return table.Text() + fmt::format(
-                            "\nok: the bits of ref, by the path and with {}\n"
-                            "no float64: the aclnn function does not take it\n",
-                            fmt::join(cases.front().verification.compared, ", "));
+  return table.Text() +
+         fmt::format(
+             "\nok: the same bits as the reference kernels, by the path named and with {}\n"
+             "no float64: the aclnn function does not take it\n",
+             fmt::join(cases.front().verification.compared, ", "));
 }
 
 std::string CheckTable(const std::vector<DemoScene>& scenes) {

@@ -316,7 +316,7 @@ TensorHelp HelpOf(const ops::Parameter& parameter) {
   }
   return ops::IsWritten(parameter.kind)
              ? TensorHelp{parameter.name, "FILE", "write this result"}
-             : TensorHelp{parameter.name, "FILE|ones|random:SEED", "this input"};
+             : TensorHelp{parameter.name, "FILE|ones|random:SEED", "read this input"};
 }
 
 // Calls visit(parameter) for each parameter of a native function, once for each name.

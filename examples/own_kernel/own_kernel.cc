@@ -75,7 +75,10 @@ aclnnStatus Check(const aclTensor* self, const aclIntArray* output_size, const a
   const bool fits = SizeOf(from.dtype) != 0 && from.dtype == to.dtype && from.shape.size() == 4 &&
                     to.shape.size() == 4 && from.shape[0] == to.shape[0] &&
                     from.shape[1] == to.shape[1] && from.shape[2] > 0 && from.shape[3] > 0;
-  if (!fits) return ACLNN_ERR_PARAM_INVALID;
+  // A stride of 0 would write an element of the result twice.
+  const bool separate = std::count(to.strides.begin(), to.strides.end(), 0) == 0;
+  const bool scaled = plan.scale_h >= 0 && plan.scale_w >= 0;  // not so for NaN
+  if (!fits || !separate || !scaled) return ACLNN_ERR_PARAM_INVALID;
   int64_t size[2] = {};
   if (const aclnnStatus status = portaclGetIntArrayValues(output_size, size, 2)) return status;
   return size[0] == to.shape[2] && size[1] == to.shape[3] ? 0 : ACLNN_ERR_PARAM_INVALID;
@@ -132,11 +135,11 @@ aclnnStatus aclnnUpsampleNearestExact2dGetWorkspaceSize(const aclTensor* self,
                                                         aclOpExecutor** executor) {
   if (workspaceSize == nullptr || executor == nullptr) return ACLNN_ERR_PARAM_NULLPTR;
   auto plan = std::make_unique<Plan>();
+  plan->scale_h = scalesH;
+  plan->scale_w = scalesW;
   if (const aclnnStatus status = Check(self, outputSize, out, *plan); status != 0) {
     return status;
   }
-  plan->scale_h = scalesH;
-  plan->scale_w = scalesW;
   *workspaceSize = 0;
   *executor = reinterpret_cast<aclOpExecutor*>(plan.release());
   return 0;

@@ -184,6 +184,13 @@ def test_means_that_stand_side_by_side_are_of_the_same_calls():
     assert line.split()[-2:] == ["1.000", "2.000"] and cold.saved == pytest.approx(0.02)
 
 
+def test_what_was_saved_is_set_against_the_time_without_portacl():
+    row = _profile.Row("op", "4 -> 8", "float32", calls=10, seconds=0.1)
+    row.compared, row.compared_seconds, row.pytorch_seconds = 10, 0.1, 1.6
+    report = _profile.Report(sample=1, rows={("op",): row}, began=0.0, ended=2.2)
+    assert report.closing_line().endswith("about 1.5 s saved: 0.6 s instead of about 2.1 s")
+
+
 def test_check_ends_well_where_nobody_reads_on():
     program = (
         "import portacl.torch.__main__ as m, sys; sys.stdout.flush(); sys.exit(m.main(['--check']))"

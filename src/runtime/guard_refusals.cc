@@ -70,10 +70,13 @@ void ReportRefusal(const char* function, int32_t code) {
   if (EndsAWait(code)) return;
   const GuardStack stack = CaptureStack(kOwnFrames);
   if (!IsNew(function, stack)) return;
+  std::string message = base::PeekErrorMessage();
+  if (const std::string head = fmt::format("{}: ", function); message.starts_with(head)) {
+    message.erase(0, head.size());  // the line names the function already
+  }
   const std::string text =
       fmt::format("portacl guard: {} is refused with {}: {}\n  called at:\n{}{}", function, code,
-                  base::PeekErrorMessage(), DescribeStack(stack),
-                  address == nullptr ? "" : DescribeFreed(address));
+                  message, DescribeStack(stack), address == nullptr ? "" : DescribeFreed(address));
   std::fputs(text.c_str(), stderr);
 }
 

@@ -119,10 +119,11 @@ struct Finding {
     const auto does = [](const MemoryAccess& memory) { return memory.write ? "writes" : "reads"; };
     return fmt::format(
         "portacl order: {} {} {}, which {} {} as {}, and nothing orders the two\n"
-        "  Synchronise with the first before the second, or let its stream wait for an event.\n"
+        "  Before the {}, synchronise with the stream of the {}, or let an event order both.\n"
         "  {}, called at:\n{}  {}, called at:\n{}",
         now->Words(), does(access), access.name, before->Words(), does(other), other.name,
-        now->Words(), DescribeStack(now->stack), before->Words(), DescribeStack(before->stack));
+        now->Words(), before->Words(), now->Words(), DescribeStack(now->stack), before->Words(),
+        DescribeStack(before->stack));
   }
 };
 

@@ -35,7 +35,7 @@ TEST(GuardRefusalsDeathTest, ADoubleFree) {
         aclrtFree(program.device);
         aclrtFree(program.device);
       },
-      "portacl guard: aclrtFree is refused with [0-9]+: aclrtFree: 0x[0-9a-f]+ is no live "
+      "portacl guard: aclrtFree is refused with [0-9]+: 0x[0-9a-f]+ is no live "
       "allocation: already freed.*\n  called at:\n(.|\n)*  allocated at:\n(.|\n)*aclrtMalloc"
       "(.|\n)*  freed at:\n(.|\n)*aclrtFree");
 }

@@ -92,7 +92,9 @@ class Report:
         line = f"portacl took {self.taken} of {self.calls} calls"
         if self.saved is not None:
             word = "saved" if self.saved >= 0 else "lost"
-            return f"{line}; about {abs(self.saved):.2g} s of {self.seconds:.3g} s {word}"
+            ours = self.seconds - sum(row.pytorch_seconds for row in self.rows.values())
+            change = f"{ours:.3g} s instead of about {ours + self.saved:.3g} s"
+            return f"{line}; about {abs(self.saved):.2g} s {word}: {change}"
         spent = sum(row.seconds for row in self.rows.values() if not row.reason)
         line += f"; they ran {spent:.2g} s of {self.seconds:.3g} s"
         return line if self.sample else f"{line} (--profile=10, sample=10: times PyTorch's kernels too)"
