@@ -1,4 +1,4 @@
-"""Grid sampling, resizing and deformable attention for NumPy, PyTorch, JAX and DLPack arrays.
+"""Sampling of images (grids, resizing, detection) for NumPy, PyTorch, JAX and DLPack arrays.
 
 The functions here take arrays of any kind in this machine's memory and return the same kind; they
 take no part in automatic differentiation. For PyTorch's autograd there is ``portacl.torch``, which
@@ -14,6 +14,12 @@ from ._operators import (
     grid_sampler_2d_backward,
     grid_sampler_3d,
     grid_sampler_3d_backward,
+)
+from ._roi_align import (
+    roi_align,
+    roi_align_backward,
+    roi_align_rotated,
+    roi_align_rotated_backward,
 )
 from ._sdk import sdk_path
 from ._settings import __version__, get_num_threads, info, set_num_threads
@@ -42,6 +48,10 @@ __all__ = [
     "info",
     "ms_deform_attn",
     "ms_deform_attn_backward",
+    "roi_align",
+    "roi_align_backward",
+    "roi_align_rotated",
+    "roi_align_rotated_backward",
     "sdk_path",
     "set_num_threads",
     "upsample_cubic",

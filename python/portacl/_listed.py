@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from . import _core, _ms_deform_attn, _operators, _upsample
+from . import _core, _ms_deform_attn, _operators, _roi_align, _upsample
 from ._arrays import check_out, describe, kind_of
 from ._numbers import choose, extents, factors, number
 
@@ -160,7 +160,8 @@ def operators() -> dict[str, Operator]:
 
 def without_functions() -> list[Operator]:
     """Those that no module here describes."""
-    written = {*vars(_operators), *vars(_upsample), *vars(_ms_deform_attn)}
+    modules = (_operators, _upsample, _ms_deform_attn, _roi_align)
+    written = {name for module in modules for name in vars(module)}
     return [operator for name, operator in operators().items() if name not in written]
 
 

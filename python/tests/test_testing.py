@@ -41,6 +41,10 @@ def own_results(case):
     if case.operator == "ms_deform_attn":  # heads and channels are one axis of its result
         joined = portacl.ms_deform_attn(*i.values())
         return joined.reshape(*i["location"].shape[:3], i["value"].shape[3])
+    if case.operator.startswith("roi_align"):
+        size = a["inputShape"] if "inputShape" in a else (a["pooledHeight"], a["pooledWidth"])
+        numbers = (a["spatialScale"], a["samplingRatio"], a["aligned"])
+        return getattr(portacl, case.operator)(*i.values(), size, *numbers)
     if not case.operator.startswith("upsample_"):  # a function that is made from the list
         options = {re.sub("(?=[A-Z])", "_", name).lower(): value for name, value in a.items()}
         return getattr(portacl, re.sub("[123]d", "", case.operator))(*i.values(), **options)

@@ -11,7 +11,7 @@ from torch._C._functorch import peek_interpreter_stack
 from torch.autograd import forward_ad
 
 from .. import _core, _listed
-from . import _kernels, _ms_deform_attn
+from . import _kernels, _ms_deform_attn, _roi_align
 from ._results import empty, memory_format_like
 
 _TAGS = (torch.Tag.pt2_compliant_tag,)
@@ -61,7 +61,7 @@ torch.library.define(
     tags=_TAGS,
 )
 
-for _name, _schema in _ms_deform_attn.SCHEMAS.items():
+for _name, _schema in (_ms_deform_attn.SCHEMAS | _roi_align.SCHEMAS).items():
     torch.library.define(f"portacl::{_name}", _schema, tags=_TAGS)
 
 ops = torch.ops.portacl
@@ -310,10 +310,15 @@ def _affine_gradient(
 
 
 def _register_linear(
-    name: str, kernel: Callable[..., Any], fake: Callable[..., Any], setup: Any, gradient: Any
+    name: str,
+    kernel: Callable[..., Any],
+    fake: Callable[..., Any],
+    setup: Any,
+    gradient: Any,
+    devices: Sequence[str] = _DEVICES,
 ) -> None:
     """Kernel, shapes for compilers and derivatives of an operator that is linear."""
-    torch.library.impl(f"portacl::{name}", _DEVICES, kernel)
+    torch.library.impl(f"portacl::{name}", devices, kernel)
     torch.library.register_fake(f"portacl::{name}", fake)
     torch.library.register_autograd(f"portacl::{name}", gradient, setup_context=setup, lib=_library)
     _TANGENT_RULES[name] = partial(_linear_tangent, getattr(ops, name))
@@ -375,6 +380,24 @@ def _register_ms_deform_attn() -> None:
 
 
 _register_ms_deform_attn()
+
+
+def _register_roi_align(name: str) -> None:
+    """The function and its gradient, each the other's derivative."""
+    backward = f"{name}_backward"
+    rules = (
+        (name, backward, _roi_align.fake, _roi_align.gradient),
+        (backward, name, _roi_align.fake_backward, _roi_align.second_order),
+    )
+    for one, other, fake, gradient in rules:
+        kernel, derivative = _roi_align.KERNELS[one], partial(gradient, getattr(ops, other))
+        _register_linear(one, kernel, fake, _roi_align.setup, derivative, devices=("cpu",))
+    # Like torchvision's: coordinates need float32 even if autocast asks for less.
+    torch.library.register_autocast(f"portacl::{name}", "cpu", torch.float32)
+
+
+for _name in ("roi_align", "roi_align_rotated"):
+    _register_roi_align(_name)
 
 
 def _listed_kernel(

@@ -19,7 +19,7 @@ from torch._C._functorch import peek_interpreter_stack
 
 from .. import _core
 from .._numbers import flag
-from . import _attention, _compiled, _kernels
+from . import _attention, _compiled, _kernels, _roi_align
 from ._host_threads import LIBRARY
 
 _lock = threading.Lock()
@@ -316,7 +316,9 @@ def _check_gpu(device: str) -> None:
             raise RuntimeError(f"device is 'cuda', but no GPU can be used: {gpus['why_none']}")
 
 
-def enable(forward: bool = False, device: str = "cpu", *, msda: bool = True) -> None:
+def enable(
+    forward: bool = False, device: str = "cpu", *, msda: bool = True, roi_align: bool = True
+) -> None:
     """Compute these gradients with portacl in this process, until ``disable()``.
 
     Replaces the kernels behind the gradients of ``torch.nn.functional.grid_sample``,
@@ -341,6 +343,9 @@ def enable(forward: bool = False, device: str = "cpu", *, msda: bool = True) -> 
             by ``torch.ops.portacl.ms_deform_attn``, in both directions. Offer a module
             ``MultiScaleDeformableAttention`` if the compiled one cannot be imported. Their own
             formulas have second derivatives; ``msda=False`` leaves them.
+        roi_align: compute ``torchvision.ops.roi_align`` on the CPU, in both directions, with
+            bfloat16 too; the last bits differ from torchvision's. ``roi_align=False`` leaves
+            torchvision's kernels.
 
     Raises:
         ValueError: another device.
@@ -348,10 +353,12 @@ def enable(forward: bool = False, device: str = "cpu", *, msda: bool = True) -> 
 
     """
     forward, msda = flag("forward", forward), flag("msda", msda)
+    roi_align = flag("roi_align", roi_align)
     gradients, functions = _replacements(device)
     _check_gpu(device)
     if device == "cpu":
         _attention.set_enabled(msda)
+        _roi_align.set_enabled(roi_align)
     with _lock:
         before = gradients.enabled, functions.enabled
         gradients.enabled, functions.enabled = True, forward
@@ -372,6 +379,7 @@ def disable() -> None:
     portacl's stay in PyTorch's dispatcher and call PyTorch's, which takes 0.6 us a call.
     """
     _attention.set_enabled(False)
+    _roi_align.set_enabled(False)
     with _lock:
         for replacements in _REPLACEMENTS.values():
             for replacement in replacements:
