@@ -11,8 +11,8 @@
 #include "cpu/grid_sampler/grid_sampler_2d_backward_strip-inl.h"
 #include "cpu/grid_sampler/grid_sampler_3d_blocks-inl.h"
 #include "cpu/grid_sampler/grid_sampler_backward-inl.h"
-#include "cpu/vector/channel_tree-inl.h"
 #include "cpu/grid_sampler/grid_sampler_paths-inl.h"
+#include "cpu/vector/channel_tree-inl.h"
 #include "cpu/vector/transpose-inl.h"
 #include "runtime/parallel.h"
 

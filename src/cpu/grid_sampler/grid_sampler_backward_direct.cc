@@ -10,10 +10,10 @@
 
 #include "base/dispatch.h"
 #include "cpu/grid_sampler/grid_sampler_backward-inl.h"
-#include "cpu/vector/channel_tree-inl.h"
 #include "cpu/grid_sampler/grid_sampler_paths-inl.h"
 #include "cpu/machine/fetch.h"
 #include "cpu/machine/machine.h"
+#include "cpu/vector/channel_tree-inl.h"
 
 #if PORTACL_HWY_TARGET
 HWY_BEFORE_NAMESPACE();
