@@ -137,6 +137,7 @@ enum {
   PORTACL_FLOAT32 = 0,
   PORTACL_FLOAT16 = 1,
   PORTACL_INT32 = 3,
+  PORTACL_UINT8 = 4,
   PORTACL_INT64 = 9,
   PORTACL_FLOAT64 = 11,
   PORTACL_BFLOAT16 = 27
@@ -157,6 +158,9 @@ typedef struct portaclTensor {
 enum { PORTACL_BILINEAR = 0, PORTACL_NEAREST = 1, PORTACL_BICUBIC = 2 };
 enum { PORTACL_ZEROS = 0, PORTACL_BORDER = 1, PORTACL_REFLECTION = 2 };
 enum { PORTACL_AVERAGE = 0, PORTACL_MAX = 1, PORTACL_MAX_CORNERS = 2 };
+/** Values of `antialias` for pictures in PORTACL_UINT8: antialiased, with the bits of Pillow before
+ *  release 13, or from it on. */
+enum { PORTACL_PILLOW_12 = 12, PORTACL_PILLOW_13 = 13 };
 
 /* ---- plans: check once, run often --------------------------------------------------------- */
 
@@ -224,7 +228,8 @@ PORTACL_API int32_t portaclPlanGridSampler3D(const portaclTensor* input, const p
  *  @param alignCorners 0: -0.5 and extent - 0.5, the outer edges, fall together; else the middles
  * of the first and last elements do.
  *  @param antialias not 0: an axis that shrinks averages over as many elements as one output
- * covers.
+ * covers. PORTACL_PILLOW_12 and PORTACL_PILLOW_13 are for images in PORTACL_UINT8, without
+ * alignCorners. Tensors of PORTACL_UINT8 have the bits of PyTorch's CPU kernels otherwise.
  *  @param scales null, or one value per spatial axis: output extent / input extent as the ratio of
  *         coordinates; 0 means "use the sizes". Not used with alignCorners.
  *  @param plan receives the plan, null on failure. */
@@ -435,6 +440,7 @@ enum class DataType : int32_t {
   kFloat32 = PORTACL_FLOAT32,
   kFloat16 = PORTACL_FLOAT16,
   kInt32 = PORTACL_INT32,  // of indices
+  kUInt8 = PORTACL_UINT8,
   kInt64 = PORTACL_INT64,
   kFloat64 = PORTACL_FLOAT64,
   kBFloat16 = PORTACL_BFLOAT16

@@ -66,7 +66,8 @@ const std::vector<bool>* Call::bools(size_t index) const {
 }
 double Call::real(size_t index) const { return Find<double>(Form::kReal, index); }
 int64_t Call::integer(size_t index) const { return Find<int64_t>(Form::kInteger, index); }
-bool Call::flag(size_t index) const { return Find<int64_t>(Form::kFlag, index) != 0; }
+int64_t Call::flag_value(size_t index) const { return Find<int64_t>(Form::kFlag, index); }
+bool Call::flag(size_t index) const { return flag_value(index) != 0; }
 
 const char* Call::word(size_t index) const {
   const size_t at = PositionOf(Form::kChoice, index);

@@ -58,6 +58,7 @@ class Call {
   const char* word(size_t index) const;
   int64_t mode(size_t index) const;
   bool flag(size_t index) const;
+  int64_t flag_value(size_t index) const;  // as the caller gave it
   bool has_flag(size_t index) const { return *flag_name(index) != '\0'; }
   bool antialias() const { return signature_->traits.antialias || flag(1); }
   // Reals in order, or a list of them; 0 if there are fewer.

@@ -76,11 +76,7 @@ class NearestPlan final : public Plan {
     params_.d = tables_->d();
     params_.h = tables_->h();
     params_.w = tables_->w();
-    const auto& kernels = KernelsFor<Params>();
-    // The reference alone copies bytes.
-    const bool bytes = params_.dtype == base::DType::kUInt8;
-    PORTACL_RETURN_IF_ERROR(
-        chosen_.Choose(refusals(), bytes ? KernelList<Params>{kernels.back()} : kernels, params_));
+    PORTACL_RETURN_IF_ERROR(chosen_.Choose(refusals(), KernelsFor<Params>(), params_));
     kernel_ = chosen_.label();
     workspace_size_ = chosen_.workspace_size();
     constexpr int64_t kSmall = 16384;  // elements
@@ -108,6 +104,7 @@ class NearestPlan final : public Plan {
 }  // namespace
 
 Status PlanNearest(const Call& call, const NearestCall& wanted, std::shared_ptr<const Plan>* plan) {
+  if (call.input(0)->dtype == base::DType::kUInt8) return PlanNearestOfBytes(call, wanted, plan);
   return wanted.backward
              ? MakePlanOf<NearestPlan<UpsampleNearestExactBackwardParams>>(plan, call, wanted)
              : MakePlanOf<NearestPlan<UpsampleNearestExactParams>>(plan, call, wanted);

@@ -22,6 +22,10 @@ struct NearestCall {
 base::Status PlanNearest(const Call& call, const NearestCall& wanted,
                          std::shared_ptr<const Plan>* plan);
 
+// The same of bytes, whose kernels are those of weighted resizing.
+base::Status PlanNearestOfBytes(const Call& call, const NearestCall& wanted,
+                                std::shared_ptr<const Plan>* plan);
+
 }  // namespace portacl::ops
 
 #endif  // PORTACL_OPS_NEAREST_PLAN_H_

@@ -202,6 +202,7 @@ inline constexpr DTypesOfProfiles kRoiGradientFloats = {.atlas_a2 = "FLOAT",
                                                         .open = "FLOAT FLOAT16 BF16 DOUBLE"};
 inline constexpr DTypesOfProfiles kRoiIndices = {
     .atlas_a2 = "INT32", .atlas_training = "INT32", .ascend_950 = "INT32", .open = "INT32 INT64"};
+inline constexpr DTypesOfProfiles kNativePictures = {.open = "FLOAT FLOAT16 BF16 DOUBLE UINT8"};
 // Of tensors that hold indices.
 inline constexpr DTypesOfProfiles kIndices = {.atlas_a2 = "INT32 INT64",
                                               .atlas_training = "INT32 INT64",

@@ -20,9 +20,10 @@ bool IsAntialiased(ResampleMode mode) {
 bool IsCubic(ResampleMode mode) {
   return mode == ResampleMode::kCubic || mode == ResampleMode::kAntialiasedCubic;
 }
-// Whatever the scale. Cubic keeps its four terms: 0 * infinity is a NaN.
+// Whatever the scale. Cubic keeps its four terms: 0 * infinity is a NaN. Bytes have none.
 bool IsIdentity(const ResampleRule& rule) {
-  return rule.in == rule.out && rule.mode != ResampleMode::kCubic;
+  return rule.in == rule.out &&
+         (rule.mode != ResampleMode::kCubic || rule.fixed != FixedWeights::kNone);
 }
 bool IsHuge(const ResampleRule& rule) { return std::max(rule.in, rule.out) > kFloatIndices; }
 
@@ -142,6 +143,38 @@ void ForTaps(const ResampleRule& rule, const Tap& tap, const End& end) {
   }
 }
 
+// ---- fixed-point weights ------------------------------------------------------------------------
+
+// As many bits behind the point as the largest weight leaves.
+int32_t ShiftOf(FixedWeights fixed, double largest) {
+  if (fixed == FixedWeights::kPillow) return kMostShift;
+  int32_t shift = 1;
+  while (shift < kMostShift && 0.5 + std::ldexp(largest, shift + 1) < 32768.0) ++shift;
+  return shift;
+}
+
+// Rounded, halves away from zero. Of windows that scales cut off some weights are huge: clamped.
+int32_t FixedOf(FixedWeights fixed, double weight, int32_t shift) {
+  const double most = fixed == FixedWeights::kPillow ? 1 << 26 : 32767;
+  const double scaled = std::ldexp(weight, shift) + (weight < 0 ? -0.5 : 0.5);
+  return static_cast<int32_t>(std::clamp(scaled, -most, most));
+}
+
+// Two taps' entries.
+void PackPair(FixedWeights fixed, int32_t first, int32_t second, int32_t* entries) {
+  const auto pair = [](int32_t low, int32_t high) {
+    const auto bits = [](int32_t part) { return static_cast<uint32_t>(part) & 0xFFFFU; };
+    return static_cast<int32_t>(bits(low) | bits(high) << 16);
+  };
+  const auto upper = [fixed](int32_t weight) {
+    if (fixed != FixedWeights::kPillow) return 0;
+    return static_cast<int32_t>(std::floor(weight / double{kUpperPart} + 0.5));
+  };
+  const int32_t a = upper(first), b = upper(second);
+  entries[0] = pair(first - a * kUpperPart, second - b * kUpperPart);
+  entries[1] = pair(a, b);
+}
+
 // ---- the transpose ------------------------------------------------------------------------------
 
 // Makes the taps of `in` inputs of the taps of `out` outputs.
@@ -180,6 +213,7 @@ double ResampleRule::MostTaps() const {
     const double support = std::max(Ratio(), 1.0) * taps / 2;
     taps = std::min(std::ceil(support) * 2 + 1, static_cast<double>(in));
   }
+  if (fixed != FixedWeights::kNone) ++taps;  // an even number
   return taps * static_cast<double>(out);
 }
 
@@ -204,6 +238,43 @@ void ResampleTable::Make(const ResampleRule& rule, bool backward, std::vector<F>
   source_.resize(static_cast<size_t>(count));
   weight->resize(static_cast<size_t>(count));
   if (backward) Transpose(rule.in, &start_, &source_, weight);
+  Describe(weight->data());
+}
+
+// Weights of clamped taps are one; a tap of weight 0 makes their number even.
+void ResampleTable::MakeFixed(const ResampleRule& rule) {
+  std::vector<double> weights;
+  double largest = 0;
+  start_.push_back(0);
+  const auto tap = [&](int64_t source, double weight) {
+    if (std::ssize(source_) > start_.back() && source_.back() == source) {
+      weights.back() += weight;
+    } else {
+      source_.push_back(source);
+      weights.push_back(weight);
+    }
+  };
+  const auto end = [&] {
+    for (auto k = static_cast<size_t>(start_.back()); k < weights.size(); ++k) {
+      largest = std::max(largest, weights[k]);
+    }
+    if (source_.size() % 2 != 0) {
+      source_.push_back(source_.back());
+      weights.push_back(0);
+    }
+    start_.push_back(static_cast<int64_t>(source_.size()));
+  };
+  ForTaps<double>(rule, tap, end);
+  axis_.shift = ShiftOf(rule.fixed, largest);
+  fixed_weight_.resize(weights.size());
+  for (size_t k = 0; k < weights.size(); k += 2) {
+    PackPair(rule.fixed, FixedOf(rule.fixed, weights[k], axis_.shift),
+             FixedOf(rule.fixed, weights[k + 1], axis_.shift), &fixed_weight_[k]);
+  }
+  Describe(fixed_weight_.data());
+}
+
+void ResampleTable::Describe(const void* weight) {
   axis_.identity = false;
   axis_.most = 0;
   for (size_t o = 0; o + 1 < start_.size(); ++o) {
@@ -211,18 +282,38 @@ void ResampleTable::Make(const ResampleRule& rule, bool backward, std::vector<F>
   }
   axis_.start = start_.data();
   axis_.source = source_.data();
-  axis_.weight = weight->data();
+  axis_.weight = weight;
 }
 
 ResampleTable::ResampleTable(const ResampleRule& rule, bool backward) {
   axis_.from = backward ? rule.out : rule.in;
   axis_.to = backward ? rule.in : rule.out;
   if (IsIdentity(rule)) return;
-  if (rule.in_double) {
+  if (rule.fixed != FixedWeights::kNone) {
+    MakeFixed(rule);
+  } else if (rule.in_double) {
     Make(rule, backward, &double_weight_);
   } else {
     Make(rule, backward, &float_weight_);
   }
+}
+
+ResampleTable::ResampleTable(const NearestIndexRule& rule, int64_t in, int64_t out) {
+  axis_.from = in;
+  axis_.to = out;
+  bool identity = in == out;
+  constexpr int32_t kShift = 14;  // 1 has 15 bits
+  for (int64_t o = 0; o < out; ++o) {
+    const int64_t source = rule(o);
+    identity = identity && source == o;
+    start_.push_back(2 * o);
+    source_.insert(source_.end(), 2, source);
+    fixed_weight_.insert(fixed_weight_.end(), {1 << kShift, 0});
+  }
+  if (identity) return;
+  start_.push_back(2 * out);
+  axis_.shift = kShift;
+  Describe(fixed_weight_.data());
 }
 
 }  // namespace portacl::ops

@@ -6,9 +6,14 @@
 #include <cstdint>
 #include <vector>
 
+#include "ops/nearest_axis.h"
 #include "ops/resample_params.h"
 
 namespace portacl::ops {
+
+// How weights of bytes become fixed-point numbers: with 15 bits, as PyTorch's, or with 22, as
+// Pillow's.
+enum class FixedWeights { kNone, kPyTorch, kPillow };
 
 enum class ResampleMode { kLinear, kCubic, kAntialiasedLinear, kAntialiasedCubic };
 
@@ -20,7 +25,8 @@ struct ResampleRule {
   bool align_corners = false;
   bool from_top_left = false;  // output o lies at ratio * o: TensorFlow's oldest rule
   double scale = 0;        // outputs per input as the caller gave it; 0 or less: from the extents
-  bool in_double = false;  // compute and weigh in double: for double tensors
+  bool in_double = false;  // compute and weigh in double: for double tensors and bytes
+  FixedWeights fixed = FixedWeights::kNone;  // others: forward only
 
   // Inputs per output, in the type of the table. Infinite if a scale is so small that 1 / scale
   // is: antialiased modes must refuse that.
@@ -36,6 +42,8 @@ class ResampleTable {
   // Forward, or its transpose, in which the taps of one destination ascend by output, then by tap.
   // Throws std::bad_alloc.
   ResampleTable(const ResampleRule& rule, bool backward);
+  // Of bytes: each of `out` destinations is the source that the rule says.
+  ResampleTable(const NearestIndexRule& rule, int64_t in, int64_t out);
   ResampleTable(const ResampleTable&) = delete;
   ResampleTable& operator=(const ResampleTable&) = delete;
   const ResampleAxis& axis() const { return axis_; }
@@ -43,11 +51,14 @@ class ResampleTable {
  private:
   template <class F>
   void Make(const ResampleRule& rule, bool backward, std::vector<F>* weight);
+  void MakeFixed(const ResampleRule& rule);
+  void Describe(const void* weight);
 
   std::vector<int64_t> start_;
   std::vector<int64_t> source_;
   std::vector<float> float_weight_;
   std::vector<double> double_weight_;
+  std::vector<int32_t> fixed_weight_;
   ResampleAxis axis_;
 };
 

@@ -22,15 +22,34 @@ struct ResampleAxis {
   int64_t most = 1;      // taps of the destination that has most: up to `from`, or twice that
   const int64_t* start = nullptr;   // to + 1 entries
   const int64_t* source = nullptr;  // one entry a tap
-  const void* weight = nullptr;     // one entry a tap: of float, or of double if dtype is kDouble
+  // One entry a tap: of float; of double if dtype is kDouble; of int32_t if it is kUInt8.
+  const void* weight = nullptr;
+  int32_t shift = 0;  // of kUInt8: bits of a weight behind the point, 1 to kMostShift
 
   int64_t Count(int64_t o) const { return identity ? 1 : start[o + 1] - start[o]; }
 };
+
+// Weights of bytes are fixed-point numbers of two parts with 16 bits, lower + upper * kUpperPart.
+// A destination has an even number of taps, and two taps that follow each other share two entries:
+// both lower parts, then both upper parts, the first tap's in the lower bits. Upper parts are 0
+// but where `shift` is kMostShift.
+inline constexpr int32_t kMostShift = 22;
+inline constexpr int32_t kUpperPart = 4096;
+
+inline int32_t FixedWeight(const int32_t* weight, int64_t tap) {
+  const auto part = [&](int64_t entry) {
+    return static_cast<int16_t>(static_cast<uint32_t>(weight[entry]) >> (tap % 2 * 16));
+  };
+  return part(tap & ~int64_t{1}) + part(tap | 1) * kUpperPart;
+}
 
 // (N, C, D, H, W); operators of fewer axes have D = 1 and H = 1. Strides in elements, any sign; 0
 // only in the input. Forward adds up along W, then H, then D, from -0 (so that the first tap is
 // weight * value); backward along D, then H, then W, from +0. Results between the axes stay in the
 // compute type. Each sum is acc = fma(weight, value, acc) in the order of its taps.
+//
+// Bytes: each sum is 2^(shift - 1) + weight * value + ..., modulo 2^32, shifted right by `shift`
+// bits and clamped to 0..255; results between the axes are bytes. `backward` only says the order.
 struct ResampleParams {
   base::DType dtype = base::DType::kFloat;
   bool backward = false;

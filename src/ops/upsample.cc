@@ -27,9 +27,13 @@ std::array<int64_t, 5> As5D(const Dims& dims, int64_t missing) {
   return {n, c, DepthOf(dims, missing), h, w};
 }
 
-// Linear, cubic, antialiased, in either direction.
+// Linear, cubic, antialiased, in either direction; nearest of bytes.
 class ResamplePlan final : public Plan {
  public:
+  ResamplePlan(const Call& call, const NearestCall& nearest) : ResamplePlan(call) {
+    nearest_ = nearest;
+    if (!nearest.logged) LeaveOutOfTheLog();
+  }
   explicit ResamplePlan(const Call& call) : Plan(call), rules_(upsample::RulesOf(call)) {
     if (upsample::FromTopLeft(call)) LeaveOutOfTheLog();
     AddTensor(call.input_name(0), *call.input(0), false, true);
@@ -37,11 +41,13 @@ class ResamplePlan final : public Plan {
     const TensorDesc from = ChannelsFirst(*call.input(0));
     const TensorDesc to = ChannelsFirst(*call.output(0));
     params_.dtype = from.dtype;
-    params_.backward = upsample::IsBackward(call);
+    backward_ = params_.backward = upsample::IsBackward(call);
     params_.n = from.shape[0];
     params_.c = from.shape[1];
     params_.input_stride = As5D(from.strides, 0);
     params_.output_stride = As5D(to.strides, 0);
+    axes_ = call.axes();
+    if (upsample::PillowRelease(call) >= 13) params_.backward = PillowBeginsWithH();
   }
 
   Status Make() {
@@ -51,10 +57,13 @@ class ResamplePlan final : public Plan {
     ResampleAxis* const axes[] = {&params_.d, &params_.h, &params_.w};
     for (size_t axis = 0; axis < 3; ++axis) {
       PORTACL_RETURN_IF_ERROR(CheckTable(*this, rules_[axis].MostTaps()));
-      tables_[axis].emplace(rules_[axis], params_.backward);
+      MakeTable(axis);
       *axes[axis] = tables_[axis]->axis();
     }
-    PORTACL_RETURN_IF_ERROR(chosen_.Choose(refusals(), KernelsFor<ResampleParams>(), params_));
+    const auto& kernels = KernelsFor<ResampleParams>();
+    const bool only_here = params_.dtype == base::DType::kUInt8 && device() != cuda::kCpu;
+    PORTACL_RETURN_IF_ERROR(chosen_.Choose(
+        refusals(), only_here ? KernelList<ResampleParams>{kernels.back()} : kernels, params_));
     kernel_ = chosen_.label();
     workspace_size_ = chosen_.workspace_size();
     constexpr int64_t kSmall = 4096;  // elements
@@ -70,6 +79,28 @@ class ResamplePlan final : public Plan {
   }
 
  private:
+  void MakeTable(size_t axis) {
+    const ResampleRule& rule = rules_[axis];
+    const size_t missing = 3 - static_cast<size_t>(axes_);
+    if (nearest_) {
+      const double scale = axis < missing ? 0 : nearest_->scales[axis - missing];
+      tables_[axis].emplace(NearestIndexRule(rule.in, rule.out, scale, nearest_->rule), rule.in,
+                            rule.out);
+    } else {
+      tables_[axis].emplace(rule, backward_);
+    }
+  }
+
+  // Release 13 takes the axis first that leaves less to do for the other one.
+  bool PillowBeginsWithH() const {
+    const ResampleRule& h = rules_[1];
+    const ResampleRule& w = rules_[2];
+    return h.out < h.in && h.in - h.out > 2 * (w.in - w.out);
+  }
+
+  bool backward_ = false;
+  int axes_ = 0;
+  std::optional<NearestCall> nearest_;
   ResampleParams params_;
   const std::array<ResampleRule, 3> rules_;
   std::array<std::optional<ResampleTable>, 3> tables_;
@@ -77,6 +108,11 @@ class ResamplePlan final : public Plan {
 };
 
 }  // namespace
+
+Status PlanNearestOfBytes(const Call& call, const NearestCall& wanted,
+                          std::shared_ptr<const Plan>* plan) {
+  return MakePlanOf<ResamplePlan>(plan, call, wanted);
+}
 
 Status PlanCheckedUpsample(const Call& call, std::shared_ptr<const Plan>* plan) {
   if (resize::Is(call)) return PlanCheckedUpsample(resize::AsUpsample(call), plan);

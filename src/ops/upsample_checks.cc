@@ -105,6 +105,7 @@ class Checker : ResizeChecks {
     PORTACL_RETURN_IF_ERROR(ScaleList());
     PORTACL_RETURN_IF_ERROR(Scales(rules_.negative_scales));
     PORTACL_RETURN_IF_ERROR(Centers());
+    PORTACL_RETURN_IF_ERROR(Pillow());
     PORTACL_RETURN_IF_ERROR(Extents());
     PORTACL_RETURN_IF_ERROR(Agreement());
     PORTACL_RETURN_IF_ERROR(Ratios());
@@ -140,6 +141,18 @@ class Checker : ResizeChecks {
     if (!upsample::AlignCorners(call_) || !upsample::HalfPixelCenters(call_)) return {};
     return refusals_.Refuse(Rule::kAttribute, "{} and {} are both true, but one at most may be",
                             call_.flag_name(0), call_.flag_name(2));
+  }
+
+  Status Pillow() const {
+    if (upsample::PillowRelease(call_) == 0) return {};
+    if (from().dtype != base::DType::kUInt8 || call_.axes() != 2 || backward_) {
+      return refusals_.Refuse(Rule::kDType,
+                              "{} is {}, but Pillow's bits are for images (N, C, H, W) of UINT8",
+                              call_.flag_name(1), call_.flag_value(1));
+    }
+    if (!upsample::AlignCorners(call_)) return {};
+    return refusals_.Refuse(Rule::kAttribute, "{} is {} and {} is true, which Pillow has not",
+                            call_.flag_name(1), call_.flag_value(1), call_.flag_name(0));
   }
 
   Status Extents() const {

@@ -6,6 +6,7 @@
 
 #include "ops/channels_first.h"
 #include "ops/settings.h"
+#include "portacl/portacl.h"
 
 namespace portacl::ops::upsample {
 namespace {
@@ -88,6 +89,10 @@ bool IsBackward(const Call& call) {
 
 bool AlignCorners(const Call& call) { return call.flag(0); }
 bool Antialias(const Call& call) { return call.antialias(); }
+int PillowRelease(const Call& call) {
+  const int64_t value = call.surface() == Surface::kNative ? call.flag_value(1) : 0;
+  return value == PORTACL_PILLOW_12 || value == PORTACL_PILLOW_13 ? static_cast<int>(value) : 0;
+}
 bool HalfPixelCenters(const Call& call) { return call.flag(2); }
 bool FromTopLeft(const Call& call) {
   return call.has_flag(2) && !HalfPixelCenters(call) && !AlignCorners(call);
@@ -127,10 +132,15 @@ std::array<ResampleRule, 3> RulesOf(const Call& call) {
   const Sides sides = SidesOf(call);
   const std::array<double, 3> scales = UsedScales(call, sides);
   const int axes = call.axes();
+  const base::DType dtype = call.input(0)->dtype;
+  const bool bytes = dtype == base::DType::kUInt8;
+  const FixedWeights fixed =
+      PillowRelease(call) != 0 ? FixedWeights::kPillow : FixedWeights::kPyTorch;
   std::array<ResampleRule, 3> rules;
   for (int at = 0; at < 3; ++at) {
     ResampleRule& rule = rules[static_cast<size_t>(at)];
-    rule.in_double = call.input(0)->dtype == base::DType::kDouble;
+    rule.in_double = bytes || dtype == base::DType::kDouble;
+    if (bytes) rule.fixed = fixed;
     const int axis = at - (3 - axes);
     if (axis < 0) continue;
     rule.mode = mode;

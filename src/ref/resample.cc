@@ -2,10 +2,12 @@
 // order, their sums along the next one, and their sums along the last. It computes shared sums of
 // neighbouring destinations again, and needs no scratch memory.
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "base/dispatch.h"
 #include "ops/listed_kernels.h"
@@ -18,6 +20,10 @@ namespace {
 using Params = ops::ResampleParams;
 using At = std::array<int64_t, 3>;  // d, h, w
 
+std::array<size_t, 3> OrderOf(const Params& p) {
+  return p.backward ? std::array<size_t, 3>{0, 1, 2} : std::array<size_t, 3>{2, 1, 0};
+}
+
 template <class T>
 class Sums {
  public:
@@ -28,7 +34,7 @@ class Sums {
       : input_(static_cast<const T*>(p.input) + n * p.input_stride[0] + c * p.input_stride[1]),
         stride_{p.input_stride[2], p.input_stride[3], p.input_stride[4]},
         axes_{&p.d, &p.h, &p.w},
-        order_(p.backward ? std::array<size_t, 3>{0, 1, 2} : std::array<size_t, 3>{2, 1, 0}),
+        order_(OrderOf(p)),
         start_(p.backward ? F{0} : -F{0}) {}
 
   // Element `at` of the result.
@@ -62,6 +68,45 @@ class Sums {
   F start_;                      // forward: -0, with which the first tap is a product
 };
 
+// The same of bytes, which the results between the axes are, too.
+class ByteSums {
+ public:
+  ByteSums(const Params& p, int64_t n, int64_t c)
+      : input_(static_cast<const uint8_t*>(p.input) + n * p.input_stride[0] +
+               c * p.input_stride[1]),
+        stride_{p.input_stride[2], p.input_stride[3], p.input_stride[4]},
+        axes_{&p.d, &p.h, &p.w},
+        order_(OrderOf(p)) {}
+
+  uint8_t operator()(const At& at) const { return Along(3, at); }
+
+ private:
+  uint8_t Along(size_t count, At at) const {
+    if (count == 0) return input_[at[0] * stride_[0] + at[1] * stride_[1] + at[2] * stride_[2]];
+    const size_t axis = order_[count - 1];
+    const ops::ResampleAxis& table = *axes_[axis];
+    if (table.identity) return Along(count - 1, at);
+    const auto* const weight = static_cast<const int32_t*>(table.weight);
+    const int64_t first = table.start[at[axis]];
+    const int64_t last = table.start[at[axis] + 1];
+    uint32_t sum = uint32_t{1} << (table.shift - 1);
+    for (int64_t k = first; k < last; ++k) {
+      at[axis] = table.source[k];
+      sum += static_cast<uint32_t>(ops::FixedWeight(weight, k)) * Along(count - 1, at);
+    }
+    const int32_t value = static_cast<int32_t>(sum) >> table.shift;
+    return static_cast<uint8_t>(std::clamp(value, 0, 255));
+  }
+
+  const uint8_t* input_;
+  At stride_;
+  std::array<const ops::ResampleAxis*, 3> axes_;
+  std::array<size_t, 3> order_;  // of the sums
+};
+
+template <class T>
+using SumsOf = std::conditional_t<std::is_same_v<T, uint8_t>, ByteSums, Sums<T>>;
+
 template <class T>
 void Run(const Params& p) {
   const auto& stride = p.output_stride;
@@ -73,7 +118,7 @@ void Run(const Params& p) {
       const int64_t plane = row / p.h.to / p.d.to;
       const int64_t n = plane / p.c;
       const int64_t c = plane % p.c;
-      const Sums<T> sums(p, n, c);
+      const SumsOf<T> sums(p, n, c);
       T* const out =
           static_cast<T*>(p.output) + n * stride[0] + c * stride[1] + d * stride[2] + h * stride[3];
       for (int64_t w = 0; w < p.w.to; ++w) out[w * stride[4]] = sums({d, h, w});
@@ -82,6 +127,7 @@ void Run(const Params& p) {
 }
 
 void RunAnyType(const Params& p) {
+  if (p.dtype == base::DType::kUInt8) return Run<uint8_t>(p);
   base::DispatchFloating(p.dtype, [&](auto tag) { Run<typename decltype(tag)::type>(p); });
 }
 

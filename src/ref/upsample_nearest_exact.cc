@@ -32,7 +32,6 @@ void Run(const Params& p) {
 }
 
 void RunAnyType(const Params& p) {
-  if (p.dtype == base::DType::kUInt8) return Run<uint8_t>(p);
   base::DispatchFloating(p.dtype, [&](auto tag) { Run<typename decltype(tag)::type>(p); });
 }
 

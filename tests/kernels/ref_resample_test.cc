@@ -64,6 +64,31 @@ std::vector<Wide> Sums(const ResampleTables& tables, const Tensor& from, bool ba
   return values;
 }
 
+// By hand: three elements become two.
+TEST(RefResampleTest, BytesHaveFixedPointWeights) {
+  using portacl::ops::FixedWeights;
+  const portacl::ops::ResampleRule rule = {.mode = ResampleMode::kAntialiasedLinear,
+                                           .in = 3,
+                                           .out = 2,
+                                           .in_double = true,
+                                           .fixed = FixedWeights::kPyTorch};
+  const portacl::ops::ResampleTable table(rule, false);
+  const ResampleAxis& axis = table.axis();
+  // 1 - |i + 0.5 - 0.75| / 1.5 is 5/6 and 1/2, together 4/3.
+  EXPECT_EQ(axis.shift, 15);
+  EXPECT_EQ(axis.Count(0) % 2, 0);
+  const auto* const weight = static_cast<const int32_t*>(axis.weight);
+  EXPECT_EQ(portacl::ops::FixedWeight(weight, 0), 20480);  // 0.625 * 2^15
+  EXPECT_EQ(portacl::ops::FixedWeight(weight, 1), 12288);  // 0.375 * 2^15
+  portacl::ops::ResampleRule pillow = rule;
+  pillow.fixed = FixedWeights::kPillow;
+  const portacl::ops::ResampleTable finer(pillow, false);
+  const auto* const fine = static_cast<const int32_t*>(finer.axis().weight);
+  EXPECT_EQ(finer.axis().shift, 22);
+  EXPECT_EQ(portacl::ops::FixedWeight(fine, 0), 2621440);
+  EXPECT_EQ(portacl::ops::FixedWeight(fine, 1), 1572864);
+}
+
 struct Shapes {
   Shape in;
   Shape out;

@@ -23,7 +23,14 @@ namespace {
 
 using Params = ops::ResampleParams;
 
-template <class T, class F = base::ComputeType<T>>
+// As base::DispatchFloating, with bytes.
+template <class Do>
+decltype(auto) Dispatch(base::DType dtype, const Do& f) {
+  if (dtype == base::DType::kUInt8) return f(base::TypeTag<uint8_t>());
+  return base::DispatchFloating(dtype, f);
+}
+
+template <class T, class F = ResampleWeight<T>>
 void RunTyped(const Params& p, const ResampleKernelPlan<F>& plan, void* workspace) {
   const auto* const input = static_cast<const T*>(p.input);
   auto* const output = static_cast<T*>(p.output);
@@ -32,26 +39,28 @@ void RunTyped(const Params& p, const ResampleKernelPlan<F>& plan, void* workspac
   if (fresh) PreferHugePages(output, plan.dense_bytes);
   runtime::ParallelForRanges(
       plan.Boxes(), static_cast<int>(plan.slots), [&](int slot, int64_t first, int64_t last) {
-        Resampler<T> resampler(plan, static_cast<F*>(workspace) + slot * plan.size,
-                               plan.stream && !fresh);
+        auto* const scratch = static_cast<ResampleBetween<F>*>(workspace) + slot * plan.size;
+        Resampler<T> resampler(plan, scratch, plan.stream && !fresh);
         for (int64_t i = first; i < last; ++i) resampler.Run(input, output, plan.Box(i));
         if (plan.stream && !fresh) hwy::FlushStream();
       });
 }
 
 void Run(const Params& params, const ResamplePlan& plan, void* workspace) {
-  base::DispatchFloating(params.dtype, [&](auto tag) {
+  Dispatch(params.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    RunTyped<T>(params, std::get<ResampleKernelPlan<base::ComputeType<T>>>(plan.way), workspace);
+    RunTyped<T>(params, std::get<ResampleKernelPlan<ResampleWeight<T>>>(plan.way), workspace);
   });
 }
 
 std::optional<ResamplePlan> Plan(const Params& params, std::string_view path) {
-  return base::DispatchFloating(params.dtype, [&](auto tag) {
+  return Dispatch(params.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    using F = base::ComputeType<T>;
-    const ResampleTarget target = {.lanes = Length(ComputeTag<T>()),
-                                   .block = kTransposed<F>,
+    using F = ResampleWeight<T>;
+    constexpr bool kBytes = std::is_same_v<T, uint8_t>;
+    const ResampleTarget target = {.lanes = kBytes ? kByteColumns : Length(ComputeTag<T>()),
+                                   .rows = kBytes ? kByteRows : kTransposed<F>,
+                                   .block = kBytes ? kByteColumns : kTransposed<F>,
                                    .fixed = !HWY_HAVE_SCALABLE,
                                    .can_stream = HWY_ARCH_X86 != 0};
     return PlanResample<F>(params, static_cast<int64_t>(sizeof(T)), target, path);

@@ -22,6 +22,10 @@ namespace {
 template <class F>
 inline constexpr int64_t kTransposed = kBlockLanes<F, 16>;
 
+// Of bytes other numbers of rows and columns are transposed at a time.
+inline constexpr int64_t kByteRows = kBlockLanes<uint8_t, 64>;
+inline constexpr int64_t kByteColumns = 16;
+
 // Sources [first, first + N) of N rows, to N columns at `to`. Reads nothing beyond `end` sources.
 template <class F, class Ti, int64_t N = kTransposed<F>>
 HWY_INLINE void RowsToColumns(const Ti* const* from, int64_t first, int64_t end, F* to) {

@@ -82,7 +82,8 @@ void AddNeighbours(int64_t step, const RowsOfW<F, Ti, To>& some) {
 }  // namespace
 
 template <class F, class Ti, class To>
-void AddColumns(const ResampleColumns& columns, const RowsOfW<F, Ti, To>& some, F* ring) {
+void AddColumns(const ResampleColumns& columns, const RowsOfW<F, Ti, To>& some,
+                ResampleBetween<F>* ring) {
   if (columns.step != 0) return AddNeighbours(columns.step, some);
   constexpr int64_t N = kTransposed<F>;
   const BlockTag<F, 16> d;
@@ -105,8 +106,9 @@ void AddColumns(const ResampleColumns& columns, const RowsOfW<F, Ti, To>& some, 
              [&](int64_t k) PORTACL_INLINE_LAMBDA { return hn::Load(d, ring + at[k]); });
 }
 
-#define PORTACL_RESAMPLE_COLUMNS(F, Ti, To) \
-  template void AddColumns<F, Ti, To>(const ResampleColumns&, const RowsOfW<F, Ti, To>&, F*);
+#define PORTACL_RESAMPLE_COLUMNS(F, Ti, To)                                              \
+  template void AddColumns<F, Ti, To>(const ResampleColumns&, const RowsOfW<F, Ti, To>&, \
+                                      ResampleBetween<F>*);
 PORTACL_RESAMPLE_EACH_TYPE(PORTACL_RESAMPLE_COLUMNS)
 #undef PORTACL_RESAMPLE_COLUMNS
 

@@ -30,11 +30,13 @@ namespace {
 template <class T>
 class Resampler {
  public:
-  using F = base::ComputeType<T>;
+  static constexpr bool kBytes = std::is_same_v<T, uint8_t>;
+  using F = ResampleWeight<T>;
+  using Between = ResampleBetween<F>;
   using Plan = ResampleKernelPlan<F>;
 
   // `stream`: results may go past the caches.
-  Resampler(const Plan& plan, F* scratch, bool stream)
+  Resampler(const Plan& plan, Between* scratch, bool stream)
       : plan_(plan), scratch_(scratch), stream_(stream) {}
 
   void Run(const T* input, T* output, const ResampleBox& box) {
@@ -71,10 +73,10 @@ class Resampler {
   }
 
   // Scratch rows of destination or of source columns.
-  F* Destinations(int64_t part, int64_t row) const {
+  Between* Destinations(int64_t part, int64_t row) const {
     return scratch_ + part + row * plan_.row - columns_->w0 * plan_.inner;
   }
-  F* Sources(int64_t part, int64_t row) const {
+  Between* Sources(int64_t part, int64_t row) const {
     return scratch_ + part + row * plan_.row - columns_->from * plan_.inner;
   }
   template <class Ti>
@@ -146,7 +148,7 @@ class Resampler {
       }
     }
     const RowsOfW<F, Ti, To> some = {.w = plan_.w,
-                                     .init = plan_.init,
+                                     .init = plan_.w.init,
                                      .columns = *columns_,
                                      .from = from,
                                      .to = to,
@@ -176,16 +178,21 @@ class Resampler {
   }
 
   template <class Ti, class To>
-  void RunPath(const ResamplePhases<F>& phases, const RowsOfW<F, Ti, To>& some, bool, bool) const {
-    AddPhases(phases, some, Pointers<F>(false) + plan_.h.most, scratch_ + phases.scratch);
+  void RunPath([[maybe_unused]] const ResamplePhases<F>& phases,
+               [[maybe_unused]] const RowsOfW<F, Ti, To>& some, bool, bool) const {
+    if constexpr (!kBytes) {
+      AddPhases(phases, some, Pointers<F>(false) + plan_.h.most, scratch_ + phases.scratch);
+    }
   }
 
   template <class Ti, class To>
   void RunPath([[maybe_unused]] const ResamplePlanes& planes,
                [[maybe_unused]] const RowsOfW<F, Ti, To>& some, bool, bool) const {
 #if !HWY_HAVE_SCALABLE
-    AddPlanes(planes, {&plan_.d, &plan_.h, &plan_.w}, plan_.backward, some,
-              scratch_ + planes.scratch);
+    if constexpr (!kBytes) {
+      AddPlanes(planes, {&plan_.d, &plan_.h, &plan_.w}, plan_.backward, some,
+                scratch_ + planes.scratch);
+    }
 #endif
   }
 
@@ -194,8 +201,10 @@ class Resampler {
                [[maybe_unused]] const RowsOfW<F, Ti, To>& some, [[maybe_unused]] bool in_scratch,
                bool) const {
 #if !HWY_HAVE_SCALABLE
-    std::array<const F*, kMostResampleRows> whole;
-    LookUpRows(lookups, InVectors(some, in_scratch || plan_.w.from >= lookups.need, &whole));
+    if constexpr (!kBytes) {
+      std::array<const F*, kMostResampleRows> whole;
+      LookUpRows(lookups, InVectors(some, in_scratch || plan_.w.from >= lookups.need, &whole));
+    }
 #endif
   }
 
@@ -203,8 +212,10 @@ class Resampler {
   void RunPath([[maybe_unused]] const ResampleExpand<F>& expand,
                [[maybe_unused]] const RowsOfW<F, Ti, To>& some, bool, bool) const {
 #if !HWY_HAVE_SCALABLE
-    std::array<const F*, kMostResampleRows> whole;
-    Expand(expand, InVectors(some, true, &whole));
+    if constexpr (!kBytes) {
+      std::array<const F*, kMostResampleRows> whole;
+      Expand(expand, InVectors(some, true, &whole));
+    }
 #endif
   }
 
@@ -244,15 +255,16 @@ class Resampler {
     for (int64_t o = columns_->w0; o < columns_->w1; ++o) {
       const int64_t start = w.start[o];
       const int64_t count = w.start[o + 1] - start;
-      if (count == 2) {  // linear
-        AddPixelPair<F>(w.weight + start, from + w.source[start] * plan_.inner,
-                        from + w.source[start + 1] * plan_.inner, to + o * plan_.inner, plan_.inner,
-                        plan_.init);
-        continue;
+      if constexpr (!kBytes) {
+        if (count == 2) {  // linear
+          AddPixelPair<F>(w.weight + start, from + w.source[start] * plan_.inner,
+                          from + w.source[start + 1] * plan_.inner, to + o * plan_.inner,
+                          plan_.inner, w.init);
+          continue;
+        }
       }
       for (int64_t k = 0; k < count; ++k) taps[k] = from + w.source[start + k] * plan_.inner;
-      AddRows<F>(w.weight + start, taps, count, to + o * plan_.inner, plan_.inner, plan_.init,
-                 false);
+      AddRows<F>(w.weight + start, taps, count, to + o * plan_.inner, plan_.inner, w.init, false);
     }
   }
 
@@ -269,12 +281,17 @@ class Resampler {
     if (!plan_.pack_input || Neighbours()) {
       return W(from, to, rows, false, last, plan_.fetch ? ahead : nullptr);
     }
-    std::array<const F*, kMostResampleRows> packed;
+    std::array<const Between*, kMostResampleRows> packed;
     const int64_t* const used = plan_.used_columns.empty() ? nullptr : plan_.used_columns.data();
     for (int64_t r = 0; r < rows; ++r) {
-      F* const row = Sources(plan_.converted, r);
+      Between* const row = Sources(plan_.converted, r);
       for (int64_t x = 0; x < plan_.w.from; ++x) {
-        row[x] = base::Widen(from[r][used == nullptr ? x * plan_.input_w : used[x]]);
+        const T element = from[r][used == nullptr ? x * plan_.input_w : used[x]];
+        if constexpr (kBytes) {
+          row[x] = element;
+        } else {
+          row[x] = base::Widen(element);
+        }
       }
       packed[static_cast<size_t>(r)] = row;
     }
@@ -330,27 +347,22 @@ class Resampler {
   void ForwardRows(const T* input, To* output, int64_t output_h) const {
     const ResampleTaps<F>& h = plan_.h;
     if (h.identity) return ForwardRowsOfW<To, kToUser>(input, output, output_h);
-    if (plan_.Pairs()) {
-      for (int64_t o = h0_; o < h1_; ++o) {
-        const int64_t k = h.start[o];
-        AddPixelRows<F>(
-            plan_.w, columns_->w0, columns_->w1, h.weight + k,
-            {input + h.source[k] * plan_.input_h, input + h.source[k + 1] * plan_.input_h},
-            output + o * output_h, plan_.inner, plan_.init);
-      }
-      return;
+    if constexpr (!kBytes) {
+      if (plan_.Pairs()) return ForwardPairs(input, output, output_h);
     }
     const bool straight = plan_.w.identity && !plan_.pack_input;
     auto [ready, end] = RingRows();
     const int64_t at = columns_->w0 * plan_.inner;
 #if !HWY_HAVE_SCALABLE
-    if (plan_.short_rows) {
+    if constexpr (kBytes) {
+      HWY_DASSERT(!plan_.short_rows);
+    } else if (plan_.short_rows) {
       while (ready < end) ready += FillRing(input, ready, end);
       return AddShortRows<F>({.taps = h,
                               .row = plan_.h_ring.place.data(),
                               .h0 = h0_,
                               .h1 = h1_,
-                              .init = plan_.init,
+                              .init = h.init,
                               .stream = kToUser && StreamsAll(output, output_h)},
                              Destinations(plan_.ring, 0), plan_.row, output + h0_ * output_h,
                              output_h, columns_->width);
@@ -366,21 +378,34 @@ class Resampler {
         for (int64_t k = 0; k < count; ++k) {
           taps[k] = input + h.source[start + k] * plan_.input_h + at;
         }
-        AddRows<F>(h.weight + start, taps, count, to + at, columns_->width, plan_.init,
+        AddRows<F>(h.weight + start, taps, count, to + at, columns_->width, h.init,
                    kToUser && Streams(to + at, columns_->width));
       } else {
         for (const int64_t last = plan_.h_ring.last[static_cast<size_t>(o)]; ready <= last;) {
           ready += FillRing(input, ready, end);
         }
-        const F** const taps = Pointers<F>(false);
+        const Between** const taps = Pointers<Between>(false);
         for (int64_t k = 0; k < count; ++k) {
           const int64_t p = plan_.h_ring.place[static_cast<size_t>(start + k)];
           taps[k] = Destinations(plan_.ring, p & (plan_.h_slots - 1)) + at;
         }
-        AddRows<F>(h.weight + start, taps, count, to + at, columns_->width, plan_.init,
+        AddRows<F>(h.weight + start, taps, count, to + at, columns_->width, h.init,
                    kToUser && Streams(to + at, columns_->width));
       }
       if constexpr (kToUser) Deliver(to, place);
+    }
+  }
+
+  // W and H of sums of two.
+  template <class To>
+  void ForwardPairs(const T* input, To* output, int64_t output_h) const {
+    const ResampleTaps<F>& h = plan_.h;
+    for (int64_t o = h0_; o < h1_; ++o) {
+      const int64_t k = h.start[o];
+      AddPixelRows<F>(
+          plan_.w, columns_->w0, columns_->w1, h.weight + k,
+          {input + h.source[k] * plan_.input_h, input + h.source[k + 1] * plan_.input_h},
+          output + o * output_h, plan_.inner, h.init);
     }
   }
 
@@ -397,7 +422,7 @@ class Resampler {
   int64_t FillRing(const T* input, int64_t ready, int64_t end) const {
     int64_t rows = std::min(plan_.batch, end - ready);
     std::array<const T*, kMostResampleRows> from, ahead;
-    std::array<F*, kMostResampleRows> to;
+    std::array<Between*, kMostResampleRows> to;
     const int64_t used = static_cast<int64_t>(plan_.h_ring.used.size());
     const auto row = [this](int64_t place) {
       return plan_.h_ring.used[static_cast<size_t>(place)];
@@ -432,22 +457,23 @@ class Resampler {
 
   // The sum of rows of gradOutput, source columns of the tile.
   template <class To>
-  void AddInputRows(const F* weight, const T* const* from, int64_t taps, To* to,
+  void AddInputRows(const F* weight, const T* const* from, int64_t taps, To* to, F init,
                     const Ahead& ahead = kNothingAhead) const {
     const int64_t at = columns_->from * plan_.inner;
     if (!plan_.pack_input) {
       const bool stream =  // only results
           plan_.d.identity && plan_.w.identity && Streams(to + at, columns_->from_width);
-      return AddRows<F>(weight, from, taps, to + at, columns_->from_width, plan_.init, stream,
-                        ahead);
+      return AddRows<F>(weight, from, taps, to + at, columns_->from_width, init, stream, ahead);
     }
-    F* const sum = scratch_ + plan_.converted + (plan_.batch - 1) * plan_.row;
-    std::fill(sum, sum + columns_->from_width, F{0});
-    for (int64_t k = 0; k < taps; ++k) {
-      AddStrided(weight[k], from[k], plan_.input_w, sum, columns_->from_width);
-    }
-    if (static_cast<void*>(sum) != static_cast<void*>(to + at)) {
-      CopyRow<F>(sum, to + at, columns_->from_width, false);
+    if constexpr (!kBytes) {  // which the plan does not serve
+      F* const sum = scratch_ + plan_.converted + (plan_.batch - 1) * plan_.row;
+      std::fill(sum, sum + columns_->from_width, F{0});
+      for (int64_t k = 0; k < taps; ++k) {
+        AddStrided(weight[k], from[k], plan_.input_w, sum, columns_->from_width);
+      }
+      if (static_cast<void*>(sum) != static_cast<void*>(to + at)) {
+        CopyRow<F>(sum, to + at, columns_->from_width, false);
+      }
     }
   }
 
@@ -456,16 +482,18 @@ class Resampler {
   void BackwardRows(const Ti* input, int64_t input_h, T* output) const {
     const ResampleTaps<F>& h = plan_.h;
 #if !HWY_HAVE_SCALABLE
-    if (plan_.short_rows) {
+    if constexpr (kBytes) {
+      HWY_DASSERT(!plan_.short_rows);
+    } else if (plan_.short_rows) {
       AddShortRows<F>(
-          {.taps = h, .row = h.source, .h0 = h0_, .h1 = h1_, .init = plan_.init, .stream = false},
+          {.taps = h, .row = h.source, .h0 = h0_, .h1 = h1_, .init = h.init, .stream = false},
           input + columns_->from, input_h, Sources(plan_.converted, 0) + columns_->from, plan_.row,
           columns_->from_width);
     }
 #endif
     for (int64_t o = h0_; o < h1_;) {
       int64_t rows = 0;
-      std::array<const F*, kMostResampleRows> sums;
+      std::array<const Between*, kMostResampleRows> sums;
       std::array<T*, kMostResampleRows> places, to;
       for (; rows < plan_.batch && o < h1_; ++o) {
         if (IsEmpty(h, o)) {
@@ -490,7 +518,8 @@ class Resampler {
   // Destination row o of H: where it is, or made in row r of a batch; the result if W is an
   // identity.
   template <bool kFromUser, class Ti>
-  HWY_INLINE const F* SumOfH(const Ti* input, int64_t input_h, int64_t o, int64_t r, T* to) const {
+  HWY_INLINE const Between* SumOfH(const Ti* input, int64_t input_h, int64_t o, int64_t r,
+                                   T* to) const {
     if (plan_.short_rows) return Sources(plan_.converted, o - h0_);
     if constexpr (!kFromUser) {
       if (plan_.h.identity) return input + o * input_h;
@@ -499,7 +528,7 @@ class Resampler {
       AddH<kFromUser>(input, input_h, o, to);
       return nullptr;
     }
-    F* const sum = Sources(plan_.converted, r);
+    Between* const sum = Sources(plan_.converted, r);
     AddH<kFromUser>(input, input_h, o, sum);
     return sum;
   }
@@ -517,11 +546,13 @@ class Resampler {
       T* const to = output + h0 * plan_.output_h + at;
       const int64_t n = together * columns_->width;
       const auto zero = [d](int64_t, int64_t = 0) PORTACL_INLINE_LAMBDA { return hn::Zero(d); };
-      if (StreamsLines(to, columns_->width)) {
-        StoreRow(d, to, n, true, zero, zero);
-      } else {
-        Clear(to, n);
+      if constexpr (!kBytes) {
+        if (StreamsLines(to, columns_->width)) {
+          StoreRow(d, to, n, true, zero, zero);
+          continue;
+        }
       }
+      Clear(to, n);
     }
   }
 
@@ -544,10 +575,10 @@ class Resampler {
         ahead.from =
             reinterpret_cast<const char*>(taps[count - 1]) + ahead.stride * (1 + ahead.rows);
       }
-      AddInputRows(h.weight + start, taps, count, to, ahead);
+      AddInputRows(h.weight + start, taps, count, to, h.init, ahead);
     } else {
       AddRows<F>(h.weight + start, taps, count, to + columns_->from * plan_.inner,
-                 columns_->from_width, plan_.init, false);
+                 columns_->from_width, h.init, false);
     }
   }
 
@@ -566,23 +597,23 @@ class Resampler {
       const int64_t count = d.start[o + 1] - start;
       for (; ready <= plan_.d_ring.last[static_cast<size_t>(o)]; ++ready) {
         const int64_t source = plan_.d_ring.used[static_cast<size_t>(ready)];
-        ForwardRows<F, false>(input + source * plan_.input_d,
-                              slice(ready) - h0_ * columns_->width - at, columns_->width);
+        ForwardRows<Between, false>(input + source * plan_.input_d,
+                                    slice(ready) - h0_ * columns_->width - at, columns_->width);
       }
-      const F** const taps = Pointers<F>(true);
+      const Between** const taps = Pointers<Between>(true);
       for (int64_t k = 0; k < count; ++k) {
         taps[k] = slice(plan_.d_ring.place[static_cast<size_t>(start + k)]);
       }
       T* const to = output + o * plan_.output_d + h0_ * plan_.output_h;
       if (plan_.output_h == columns_->width && !plan_.pack_output) {  // one run
-        AddRows<F>(d.weight + start, taps, count, to, rows * columns_->width, plan_.init,
+        AddRows<F>(d.weight + start, taps, count, to, rows * columns_->width, d.init,
                    Streams(to, rows * columns_->width));
         continue;
       }
       for (int64_t r = 0; r < rows; ++r) {
         T* const place = to + r * plan_.output_h;
         T* const result = Result(place, 0);
-        AddRows<F>(d.weight + start, taps, count, result + at, columns_->width, plan_.init, false);
+        AddRows<F>(d.weight + start, taps, count, result + at, columns_->width, d.init, false);
         Deliver(result, place);
         for (int64_t k = 0; k < count; ++k) taps[k] += columns_->width;
       }
@@ -592,7 +623,7 @@ class Resampler {
   void BackwardVolume(const T* input, T* output) const {
     const ResampleTaps<F>& d = plan_.d;
     const auto [first, end] = plan_.Sources(plan_.h, h0_, h1_);
-    F* const slab = scratch_ + plan_.slices;
+    Between* const slab = scratch_ + plan_.slices;
     const int64_t column = columns_->from * plan_.inner;
     const bool run = plan_.input_h == columns_->from_width && !plan_.pack_input;
     for (int64_t o = 0; o < d.to; ++o) {
@@ -609,21 +640,21 @@ class Resampler {
       }
       if (run) {
         AddRows<F>(d.weight + start, taps, count, slab, (end - first) * columns_->from_width,
-                   plan_.init, false);
+                   d.init, false);
       } else {
         for (int64_t s = first; s < end; ++s) {
           AddInputRows(d.weight + start, taps, count,
-                       slab + (s - first) * columns_->from_width - column);
+                       slab + (s - first) * columns_->from_width - column, d.init);
           for (int64_t k = 0; k < count; ++k) taps[k] += plan_.input_h;
         }
       }
-      BackwardRows<F, false>(slab - first * columns_->from_width - column, columns_->from_width,
-                             output + o * plan_.output_d);
+      BackwardRows<Between, false>(slab - first * columns_->from_width - column,
+                                   columns_->from_width, output + o * plan_.output_d);
     }
   }
 
   const Plan& plan_;
-  F* const scratch_;
+  Between* const scratch_;
   const bool stream_;
   int64_t h0_ = 0, h1_ = 0;
   const ResampleTile* columns_ = nullptr;

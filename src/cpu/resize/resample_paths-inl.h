@@ -33,7 +33,14 @@ struct RowsOfW {
 
 // `ring`: scratch for the columns. The tile begins at a multiple of a block.
 template <class F, class Ti, class To>
-void AddColumns(const ResampleColumns& columns, const RowsOfW<F, Ti, To>& rows, F* ring);
+void AddColumns(const ResampleColumns& columns, const RowsOfW<F, Ti, To>& rows,
+                ResampleBetween<F>* ring);
+
+// Of bytes, in resample_bytes.cc.
+template <>
+void AddColumns<int32_t, uint8_t, uint8_t>(const ResampleColumns& columns,
+                                           const RowsOfW<int32_t, uint8_t, uint8_t>& rows,
+                                           uint8_t* ring);
 
 // `taps`: room for as many pointers as a destination has taps. `split`: scratch for the phases.
 template <class F, class Ti, class To>

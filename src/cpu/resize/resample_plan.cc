@@ -122,8 +122,9 @@ void SetLayout(const Params& p, const ResampleTarget& target, ResampleKernelPlan
   if (p.d.identity && p.h.identity) plan->h = ResampleTaps<F>();
   // Where rows are used more than once, 16 bits are widened once for all.
   const bool wide = base::DTypeSize(p.dtype) == sizeof(F);
-  const bool pairs = plan->inner > 1 && !p.backward && !plan->pack_output &&
-                     (wide || p.h.to <= p.h.from) && HasPairs(plan->h) && HasPairs(plan->w);
+  const bool pairs = plan->inner > 1 && !p.backward && !std::is_integral_v<F> &&
+                     !plan->pack_output && (wide || p.h.to <= p.h.from) && HasPairs(plan->h) &&
+                     HasPairs(plan->w);
   // Of reductions a vector of elements needs more sources than a lookup has.
   const bool keep = pairs && wide && 2 * p.c >= target.lanes && 3 * p.w.to <= 2 * p.w.from;
   if (plan->inner > 1 && p.c < 2 * target.lanes && !keep) Flatten(p.c, plan);
@@ -150,7 +151,7 @@ std::optional<ResampleColumns> MakeColumns(const ResampleTaps<F>& w, const Resam
   columns.ring = PowerOfTwo(std::max(4 * target.block, span + 2 * target.block));
   const auto count = static_cast<size_t>(w.start[w.to]);
   for (size_t k = 0; k < count; ++k) {
-    const int64_t at = (w.source[k] & (columns.ring - 1)) * target.block;
+    const int64_t at = (w.source[k] & (columns.ring - 1)) * target.rows;
     columns.at.push_back(static_cast<int32_t>(at));
   }
   return columns;
@@ -362,6 +363,7 @@ bool ChoosePath(const ResampleTarget& target, const base::PathChoice& choice,
                 ResampleKernelPlan<F>* plan) {
   const auto may_be = [&](const char* which) { return choice.Allows(which); };
   const ResampleTaps<F>& w = plan->w;
+  constexpr bool kBytes = std::is_integral_v<F>;
   // Takes a path's own plan if there is one.
   const auto take = [plan](auto way, int64_t batch) {
     if (!way) return false;
@@ -369,8 +371,8 @@ bool ChoosePath(const ResampleTarget& target, const base::PathChoice& choice,
     plan->batch = batch;
     return true;
   };
-  if (may_be("planes") && (choice.ByName() || AreRowsTiny(target, *plan)) &&
-      take(MakePlanes(target, plan), target.block)) {
+  if (!kBytes && may_be("planes") && (choice.ByName() || AreRowsTiny(target, *plan)) &&
+      take(MakePlanes(target, plan), target.rows)) {
     return true;
   }
   if (w.identity) return may_be("rows") && take(std::optional(CopiedRows()), 4);
@@ -378,18 +380,19 @@ bool ChoosePath(const ResampleTarget& target, const base::PathChoice& choice,
     plan->batch = 1;
     return may_be("channels_last");
   }
-  if (may_be("columns") && AreRowsNeighbours(*plan)) {
+  if (!kBytes && may_be("columns") && AreRowsNeighbours(*plan)) {
     std::optional<ResampleColumns> columns(std::in_place);
     columns->step = plan->input_w;
-    return take(std::move(columns), target.block);
+    return take(std::move(columns), target.rows);
   }
   LeaveOutColumns(plan);
+  if (kBytes) return may_be("columns") && take(MakeColumns(w, target), target.rows);
   const bool borders = !choice.LeavesOut("borders");
   const bool compares = !choice.ByName() && may_be("columns");
   return (may_be("phases") && take(FindPhases(w, target), 4)) ||
          (may_be("expand") && take(FindExpand(w, target, borders), 4)) ||
          (may_be("lookup") && take(FindLookups(w, target, compares), 8)) ||
-         (may_be("columns") && take(MakeColumns(w, target), target.block));
+         (may_be("columns") && take(MakeColumns(w, target), target.rows));
 }
 
 // ---- boxes --------------------------------------------------------------------------------------
@@ -419,7 +422,7 @@ void CutBoxes(double bytes, ResampleKernelPlan<F>* plan) {
   const int64_t wanted = plan->slots == 1 ? 1 : 4 * plan->slots;  // boxes
   const ResampleTaps<F>& w = plan->w;
   plan->strip_rows = plan->h.to;
-  constexpr auto kSize = static_cast<int64_t>(sizeof(F));
+  constexpr auto kSize = static_cast<int64_t>(sizeof(ResampleBetween<F>));
   const int64_t row_bytes = plan->backward ? kPixelRowBytes
                             : plan->Pairs()
                                 ? kPixelRingBytes
@@ -468,14 +471,15 @@ void ChooseShortRows(const ResampleTarget& target, ResampleKernelPlan<F>* plan) 
   const int64_t most = (plan->backward ? 6 : 8) * target.lanes;
   const int64_t row_bytes = plan->row * static_cast<int64_t>(sizeof(F));
   int64_t rows = plan->backward ? plan->strip_rows : static_cast<int64_t>(plan->h_ring.used.size());
-  const bool cut = plan->backward && plan->d.identity && row_bytes * kMostResampleRows <= kBytes;
+  const bool cut = plan->backward && plan->d.identity && row_bytes * kMostShortRows <= kBytes;
   if (cut) rows = std::min(rows, kBytes / row_bytes);  // strips do nothing twice
-  plan->short_rows = target.fixed && !plan->template Is<ResamplePlanes>() && plan->inner == 1 &&
+  plan->short_rows = target.fixed && !std::is_integral_v<F> &&
+                     !plan->template Is<ResamplePlanes>() && plan->inner == 1 &&
                      !plan->pack_input && !plan->pack_output && !plan->h.identity &&
                      !plan->w.identity && (plan->backward ? plan->w.from : plan->w.to) <= most &&
                      rows * row_bytes <= kBytes;
   if (plan->short_rows && plan->backward) plan->strip_rows = rows;
-  if (plan->short_rows && !plan->template Is<ResampleColumns>()) plan->batch = kMostResampleRows;
+  if (plan->short_rows && !plan->template Is<ResampleColumns>()) plan->batch = kMostShortRows;
 }
 
 // False where that is more than memory can hold.
@@ -485,13 +489,14 @@ bool BookScratch(const ResampleTarget& target, ResampleKernelPlan<F>* plan) {
   for (const ResampleTile& tile : plan->tiles) {
     columns = std::max({columns, tile.w1 - tile.w0, tile.end - tile.from});
   }
-  plan->row = RowStride<F>(columns * plan->inner + 3 * target.lanes);
+  using Between = ResampleBetween<F>;
+  plan->row = RowStride<Between>(columns * plan->inner + 3 * target.lanes);
   bool fits = true;
   const auto book = [&](int64_t elements, int64_t times = 1) {
     const int64_t at = plan->size;
     int64_t all = 0;
     fits = fits && !__builtin_mul_overflow(elements, times, &all) && all < kMostScratch;
-    if (fits) plan->size += RowStride<F>(all);
+    if (fits) plan->size += RowStride<Between>(all);
     return at;
   };
   ChooseShortRows(target, plan);
@@ -499,7 +504,7 @@ bool BookScratch(const ResampleTarget& target, ResampleKernelPlan<F>* plan) {
   if (auto* const planes = std::get_if<ResamplePlanes>(&plan->way)) {
     planes->scratch = book(2 * planes->half);
   } else if (auto* const ring = std::get_if<ResampleColumns>(&plan->way)) {
-    ring->scratch = book(ring->ring, target.block);
+    ring->scratch = book(ring->ring, target.rows);
   } else if (auto* const phases = std::get_if<ResamplePhases<F>>(&plan->way)) {
     phases->scratch = book(phases->ratio * kResamplePhaseStride);
   }
@@ -527,11 +532,12 @@ bool BookScratch(const ResampleTarget& target, ResampleKernelPlan<F>* plan) {
       }
     }
     if (rows > kMostScratch / plan->row) return false;
-    plan->slice = RowStride<F>(rows * columns * plan->inner + 2 * target.lanes);
+    plan->slice = RowStride<Between>(rows * columns * plan->inner + 2 * target.lanes);
     plan->slices = book(plan->slice, plan->Deep());
   }
-  plan->pointers = book((plan->d.most + plan->h.most + plan->w.most) *
-                        static_cast<int64_t>(sizeof(void*) / sizeof(float)));
+  plan->pointers =
+      book((plan->d.most + plan->h.most + plan->w.most) *
+           static_cast<int64_t>(sizeof(void*) / std::min(sizeof(Between), sizeof(float))));
   return fits;
 }
 
@@ -556,15 +562,16 @@ std::optional<ResamplePlan> PlanResample(const Params& p, int64_t element_size,
   ResamplePlan plan;
   auto* const mine = &plan.way.emplace<ResampleKernelPlan<F>>();
   mine->backward = p.backward;
-  mine->init = p.backward ? F{0} : -F{0};
-  mine->d = ResampleTaps<F>(p.d);
-  mine->h = ResampleTaps<F>(p.h);
-  mine->w = ResampleTaps<F>(p.w);
+  mine->d = ResampleTaps<F>(p.d, p.backward);
+  mine->h = ResampleTaps<F>(p.h, p.backward);
+  mine->w = ResampleTaps<F>(p.w, p.backward);
   SetLayout(p, target, mine);
   if (!mine->h.identity) mine->h_ring = RingOf(mine->h);
   if (!mine->d.identity) mine->d_ring = RingOf(mine->d);
   const base::PathChoice choice(path);
   if (!ChoosePath(target, choice, mine)) return std::nullopt;
+  constexpr bool kBytes = std::is_integral_v<F>;
+  if (kBytes && p.backward && mine->pack_input) return std::nullopt;
   mine->clears = p.backward && !mine->pack_output;
   const auto bytes = [&](int64_t d, int64_t h, int64_t w) {
     return static_cast<double>(p.n) * static_cast<double>(p.c) * static_cast<double>(d) *
@@ -574,7 +581,8 @@ std::optional<ResamplePlan> PlanResample(const Params& p, int64_t element_size,
   const auto columns = static_cast<int64_t>(mine->used_columns.size());
   const double read = bytes(p.d.from, p.h.from, columns > 0 ? 8 * columns : p.w.from);
   const double written = bytes(p.d.to, p.h.to, p.w.to);
-  mine->stream = target.can_stream && written > static_cast<double>(LastLevelCacheBytes()) / 4;
+  mine->stream =
+      target.can_stream && !kBytes && written > static_cast<double>(LastLevelCacheBytes()) / 4;
   if (mine->stream && (p.backward || mine->RowsOnly()) && !mine->template Is<CopiedRows>() &&
       !mine->template Is<ResamplePlanes>()) {
     mine->lines = mine->template Is<ResampleExpand<F>>() ||
@@ -600,8 +608,8 @@ std::optional<ResamplePlan> PlanResample(const Params& p, int64_t element_size,
   CutBoxes(read + written, mine);
   if (!BookScratch(target, mine)) return std::nullopt;
   int64_t workspace = 0;
-  if (__builtin_mul_overflow(mine->size, mine->slots * static_cast<int64_t>(sizeof(F)),
-                             &workspace)) {
+  if (__builtin_mul_overflow(
+          mine->size, mine->slots * static_cast<int64_t>(sizeof(ResampleBetween<F>)), &workspace)) {
     return std::nullopt;
   }
   plan.path = ResamplePlan::kPaths[mine->way.index()];
@@ -611,9 +619,12 @@ std::optional<ResamplePlan> PlanResample(const Params& p, int64_t element_size,
 
 template struct ResampleKernelPlan<float>;
 template struct ResampleKernelPlan<double>;
+template struct ResampleKernelPlan<int32_t>;
 template std::optional<ResamplePlan> PlanResample<float>(const Params&, int64_t,
                                                          const ResampleTarget&, std::string_view);
 template std::optional<ResamplePlan> PlanResample<double>(const Params&, int64_t,
                                                           const ResampleTarget&, std::string_view);
+template std::optional<ResamplePlan> PlanResample<int32_t>(const Params&, int64_t,
+                                                           const ResampleTarget&, std::string_view);
 
 }  // namespace portacl::cpu

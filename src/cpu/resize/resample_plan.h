@@ -17,6 +17,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/half.h"
 #include "base/kernel.h"
 #include "cpu/machine/grain.h"
 #include "ops/resample_params.h"
@@ -28,8 +29,9 @@ inline constexpr int64_t kResampleChunk = 1024;
 inline constexpr int64_t kResampleMargin = 8;
 inline constexpr int64_t kResamplePhaseStride = kResampleChunk + 2 * kResampleMargin + 80;
 
-// Rows that W takes at a time at most.
-inline constexpr int64_t kMostResampleRows = 16;
+// Rows that W takes at a time at most: of bytes as many as a vector has, of others fewer.
+inline constexpr int64_t kMostResampleRows = 64;
+inline constexpr int64_t kMostShortRows = 16;
 
 inline constexpr int64_t kLineBytes = 64;
 
@@ -41,25 +43,39 @@ int64_t RowStride(int64_t elements) {
   return (DivideUp(elements, kLine) | 1) * kLine;
 }
 
+// By the type of the weights: what results between the axes are, in scratch.
+template <class F>
+using ResampleBetween = std::conditional_t<std::is_integral_v<F>, uint8_t, F>;
+
+// The type of the weights for elements of type T.
+template <class T>
+using ResampleWeight =
+    typename std::conditional_t<std::is_same_v<T, uint8_t>, std::type_identity<int32_t>,
+                                base::ComputeTypeOf<T>>::type;
+
 struct ResampleTarget {
   int64_t lanes;    // of a vector of the compute type
-  int64_t block;    // rows and columns that are transposed at a time
+  int64_t rows;     // that are transposed at a time
+  int64_t block;    // columns that are
   bool fixed;       // the compiler knows the vectors' length
   bool can_stream;  // has non-temporal stores
 };
 
-// A ResampleAxis with typed weights.
+// A ResampleAxis with typed weights. F: float, double, or int32_t for fixed-point weights of bytes.
 template <class F>
 struct ResampleTaps {
   ResampleTaps() = default;
-  explicit ResampleTaps(const ops::ResampleAxis& axis)
+  ResampleTaps(const ops::ResampleAxis& axis, bool backward)
       : from(axis.from),
         to(axis.to),
         most(axis.most),
         identity(axis.identity),
         start(axis.start),
         source(axis.source),
-        weight(static_cast<const F*>(axis.weight)) {}
+        weight(static_cast<const F*>(axis.weight)),
+        init(std::is_integral_v<F> ? static_cast<F>(axis.shift)
+             : backward            ? F{0}
+                                   : -F{0}) {}
   int64_t Count(int64_t o) const { return start[o + 1] - start[o]; }
 
   int64_t from = 1;
@@ -69,6 +85,7 @@ struct ResampleTaps {
   const int64_t* start = nullptr;
   const int64_t* source = nullptr;
   const F* weight = nullptr;
+  F init = 0;  // what sums start from; of bytes, the bits of a weight behind the point
 };
 
 // The sources of an outer axis that some tap needs, in a ring: source number `place` of them stands
@@ -233,7 +250,6 @@ template <class F>
 struct ResampleKernelPlan {
   ResampleWay<F> way;
   bool backward = false;
-  F init = 0;  // what sums start from
   ResampleTaps<F> d, h, w;
   ResampleRing d_ring, h_ring;                   // forward
   std::vector<int64_t> flat_start, flat_source;  // of w, where elements of pixels are columns
@@ -270,7 +286,7 @@ struct ResampleKernelPlan {
   bool fetch = false;  // the source is beyond L2: fetch it ahead
   int64_t dense_bytes = 0;
 
-  // One thread's scratch, in elements of F from its start, every part at a line.
+  // One thread's scratch, in elements between the axes from its start, every part at a line.
   int64_t row = 0;        // between rows of scratch
   int64_t slice = 0;      // between strips of slices
   int64_t converted = 0;  // `batch` rows: sources as F, or sums on their way into W
@@ -320,14 +336,15 @@ inline ResampleBox ResampleKernelPlan<F>::Box(int64_t index) const {
 }
 
 // To be moved, not copied: the taps of W may point into it.
-struct ResamplePlan : base::PathPlan<ResampleKernelPlan<float>, ResampleKernelPlan<double>> {
+struct ResamplePlan : base::PathPlan<ResampleKernelPlan<float>, ResampleKernelPlan<double>,
+                                     ResampleKernelPlan<int32_t>> {
   static constexpr std::array kPaths = {"rows",   "channels_last", "columns", "lookup",
                                         "phases", "expand",        "planes"};
   static constexpr std::array kVariants = {"borders", "pairs", "fetch"};
 };
 
-// None where sizes overflow, or where `path` is one that does not serve the call. F: the compute
-// type.
+// None where sizes overflow, or where `path` is one that does not serve the call. F: the type of
+// the weights.
 template <class F>
 std::optional<ResamplePlan> PlanResample(const ops::ResampleParams& params, int64_t element_size,
                                          const ResampleTarget& target, std::string_view path);

@@ -49,6 +49,12 @@ template <class F, class Ti, class To>
 void AddRows(const F* weight, const Ti* const* from, int64_t taps, To* to, int64_t n, F init,
              bool stream, const Ahead& ahead = kNothingAhead);
 
+// Of bytes, in resample_bytes.cc: `init` is the number of bits of a weight behind the point.
+template <>
+void AddRows<int32_t, uint8_t, uint8_t>(const int32_t* weight, const uint8_t* const* from,
+                                        int64_t taps, uint8_t* to, int64_t n, int32_t init,
+                                        bool stream, const Ahead& ahead);
+
 // Destination pixels [w0, w1) of n channels of the row whose sources are `rows`: W of both, then H.
 template <class F, class Ti, class To>
 void AddPixelRows(const ResampleTaps<F>& w, int64_t w0, int64_t w1, const F* weight,
@@ -157,16 +163,19 @@ void AddStrided(F weight, const Ti* from, int64_t step, F* sum, int64_t n) {
 template <class F, class Ti, class To>
 void CopyRow(const Ti* from, To* to, int64_t n, bool stream) {
   if constexpr (std::is_same_v<Ti, To>) {
-    if (!stream) {
+    if (!stream || sizeof(To) == 1) {
       std::memcpy(static_cast<void*>(to), from, static_cast<size_t>(n) * sizeof(To));
       return;
     }
   }
-  const ComputeTag<F> d;
-  StoreRow(
-      d, to, n, stream, [&](int64_t x) PORTACL_INLINE_LAMBDA { return LoadWide(d, from + x); },
-      [&](int64_t x, int64_t count)
-          PORTACL_INLINE_LAMBDA { return LoadWideFirst(d, from + x, static_cast<size_t>(count)); });
+  if constexpr (sizeof(To) > 1) {
+    const ComputeTag<F> d;
+    StoreRow(
+        d, to, n, stream, [&](int64_t x) PORTACL_INLINE_LAMBDA { return LoadWide(d, from + x); },
+        [&](int64_t x, int64_t count) PORTACL_INLINE_LAMBDA {
+          return LoadWideFirst(d, from + x, static_cast<size_t>(count));
+        });
+  }
 }
 
 // The same without a call, for rows that are often shorter than two vectors. A whole vector is
@@ -187,7 +196,7 @@ HWY_NOINLINE void SplitPixels(const T* from, int64_t pixels, int64_t channels, T
                               int64_t plane_step, int64_t pixel_step) {
   const BlockTag<F, 16> d;
   constexpr int64_t N = kBlockLanes<F, 16>;
-  if (pixels < N || channels < N || pixel_step != 1) {
+  if (sizeof(T) == 1 || pixels < N || channels < N || pixel_step != 1) {
     for (int64_t c = 0; c < channels; ++c) {
       for (int64_t x = 0; x < pixels; ++x) {
         to[c * plane_step + x * pixel_step] = from[x * channels + c];
@@ -195,20 +204,22 @@ HWY_NOINLINE void SplitPixels(const T* from, int64_t pixels, int64_t channels, T
     }
     return;
   }
-  for (int64_t c0 = 0; c0 < channels; c0 += N) {  // the last block overlaps the one before
-    const int64_t c = std::min(c0, channels - N);
-    for (int64_t x0 = 0; x0 < pixels; x0 += N) {
-      const int64_t x = std::min(x0, pixels - N);
-      const T* const block = from + x * channels + c;
-      T* const place = to + c * plane_step + x;
-      TransposeRows(
-          d,
-          [&](size_t i) PORTACL_INLINE_LAMBDA {
-            return LoadWide(d, block + static_cast<int64_t>(i) * channels);
-          },
-          [&](size_t j, auto v) PORTACL_INLINE_LAMBDA {
-            StoreNarrow(v, d, place + static_cast<int64_t>(j) * plane_step);
-          });
+  if constexpr (sizeof(T) > 1) {
+    for (int64_t c0 = 0; c0 < channels; c0 += N) {  // the last block overlaps the one before
+      const int64_t c = std::min(c0, channels - N);
+      for (int64_t x0 = 0; x0 < pixels; x0 += N) {
+        const int64_t x = std::min(x0, pixels - N);
+        const T* const block = from + x * channels + c;
+        T* const place = to + c * plane_step + x;
+        TransposeRows(
+            d,
+            [&](size_t i) PORTACL_INLINE_LAMBDA {
+              return LoadWide(d, block + static_cast<int64_t>(i) * channels);
+            },
+            [&](size_t j, auto v) PORTACL_INLINE_LAMBDA {
+              StoreNarrow(v, d, place + static_cast<int64_t>(j) * plane_step);
+            });
+      }
     }
   }
 }

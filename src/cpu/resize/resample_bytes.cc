@@ -1,0 +1,256 @@
+// Sums of bytes with fixed-point weights: of whole rows, and W by transposing. Two taps are one
+// product of pairs of 16-bit numbers; sums wrap around, so their order is free.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "cpu/resize/resample_bytes.cc"
+#include "cpu/vector/highway.h"
+// Highway first.
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <type_traits>
+
+#include "cpu/resize/resample_columns-inl.h"
+#include "cpu/resize/resample_paths-inl.h"
+#include "cpu/resize/resample_rows-inl.h"
+
+#if PORTACL_HWY_TARGET
+HWY_BEFORE_NAMESPACE();
+namespace portacl::cpu::HWY_NAMESPACE {
+namespace {
+
+using Bytes = BlockTag<uint8_t, 64>;
+using Words = hn::Repartition<int16_t, Bytes>;
+using Sums = hn::Repartition<int32_t, Bytes>;
+constexpr int64_t N = kByteRows;
+
+// The sums of the two products of each pair with the two numbers that `weights` has.
+HWY_INLINE hn::Vec<Sums> Products(hn::Vec<Words> pairs, hn::Vec<Sums> weights) {
+#if HWY_TARGET == HWY_AVX3
+  return hn::Vec<Sums>{_mm512_madd_epi16(pairs.raw, weights.raw)};
+#elif HWY_TARGET == HWY_AVX2
+  return hn::Vec<Sums>{_mm256_madd_epi16(pairs.raw, weights.raw)};
+#else
+  const auto first = [](auto v)
+                         PORTACL_INLINE_LAMBDA { return hn::ShiftRight<16>(hn::ShiftLeft<16>(v)); };
+  const auto second = [](auto v) PORTACL_INLINE_LAMBDA { return hn::ShiftRight<16>(v); };
+  const auto both = hn::BitCast(Sums(), pairs);
+  return hn::Add(hn::Mul(first(both), first(weights)), hn::Mul(second(both), second(weights)));
+#endif
+}
+
+// Clamps numbers to 16 bits, or to bytes. Of each 128-bit block of `lower` those come first.
+HWY_INLINE hn::Vec<Words> Clamped(hn::Vec<Sums> lower, hn::Vec<Sums> upper) {
+#if HWY_ARCH_X86
+  return hn::ReorderDemote2To(Words(), lower, upper);
+#else
+  const hn::Half<Words> half;
+  return hn::Combine(Words(), hn::DemoteTo(half, upper), hn::DemoteTo(half, lower));
+#endif
+}
+HWY_INLINE hn::Vec<Bytes> Clamped(hn::Vec<Words> lower, hn::Vec<Words> upper) {
+#if HWY_TARGET == HWY_AVX3
+  return hn::Vec<Bytes>{_mm512_packus_epi16(lower.raw, upper.raw)};
+#elif HWY_TARGET == HWY_AVX2
+  return hn::Vec<Bytes>{_mm256_packus_epi16(lower.raw, upper.raw)};
+#else
+  const hn::Half<Bytes> half;
+  return hn::Combine(Bytes(), hn::DemoteTo(half, upper), hn::DemoteTo(half, lower));
+#endif
+}
+
+// Of the vectors load(k), k < taps. kUpper: weights have upper parts. Bytes of two taps become
+// pairs inside the 128-bit blocks, as sums are put together again.
+template <bool kUpper, class Load>
+HWY_INLINE hn::Vec<Bytes> SumOf(const int32_t* weight, int64_t taps, int32_t shift,
+                                const Load& load) {
+  const Bytes d;
+  const Sums ds;
+  const auto zero = hn::Zero(d);
+  auto a = hn::Set(ds, 1 << (shift - 1)), b = a, c = a, e = a;
+  auto upper_a = hn::Zero(ds), upper_b = upper_a, upper_c = upper_a, upper_e = upper_a;
+  for (int64_t k = 0; k < taps; k += 2) {
+    const auto x = load(k), y = load(k + 1);
+    const auto weights = hn::Set(ds, weight[k]);
+    const auto upper = hn::Set(ds, weight[k + 1]);
+    const auto add = [&](auto bytes, auto& sum, auto& upper_sum) PORTACL_INLINE_LAMBDA {
+      const auto pairs = hn::BitCast(Words(), bytes);
+      sum = hn::Add(sum, Products(pairs, weights));
+      if constexpr (kUpper) upper_sum = hn::Add(upper_sum, Products(pairs, upper));
+    };
+    const auto low = hn::InterleaveLower(d, x, y);
+    const auto high = hn::InterleaveUpper(d, x, y);
+    add(hn::InterleaveLower(d, low, zero), a, upper_a);
+    add(hn::InterleaveUpper(d, low, zero), b, upper_b);
+    add(hn::InterleaveLower(d, high, zero), c, upper_c);
+    add(hn::InterleaveUpper(d, high, zero), e, upper_e);
+  }
+  static_assert(ops::kUpperPart == 1 << 12);
+  const auto rounded = [&](auto sum, auto upper_sum) PORTACL_INLINE_LAMBDA {
+    if constexpr (kUpper) sum = hn::Add(sum, hn::ShiftLeft<12>(upper_sum));
+    return hn::ShiftRightSame(sum, shift);
+  };
+  return Clamped(Clamped(rounded(a, upper_a), rounded(b, upper_b)),
+                 Clamped(rounded(c, upper_c), rounded(e, upper_e)));
+}
+
+// run(whether weights have upper parts, as a constant)
+template <class Run>
+void WithUpper(int32_t shift, const Run& run) {
+  if (shift == ops::kMostShift) return run(std::true_type());
+  run(std::false_type());
+}
+
+template <bool kUpper>
+HWY_NOINLINE void AddByteRows(const int32_t* weight, const uint8_t* const* from, int64_t taps,
+                              uint8_t* to, int64_t n, int32_t shift) {
+  const Bytes d;
+  if (n < N) {
+    const auto first = static_cast<size_t>(n);
+    const auto sum = SumOf<kUpper>(weight, taps, shift, [&](int64_t k) PORTACL_INLINE_LAMBDA {
+      return LoadFirst(d, from[k], first);
+    });
+    return StoreFirst(sum, d, to, first);
+  }
+  for (int64_t x0 = 0; x0 < n; x0 += N) {  // the last vector overlaps the one before
+    const int64_t x = std::min(x0, n - N);
+    const auto sum = SumOf<kUpper>(weight, taps, shift, [&](int64_t k) PORTACL_INLINE_LAMBDA {
+      return hn::LoadU(d, from[k] + x);
+    });
+    hn::StoreU(sum, d, to + x);
+  }
+}
+
+// ---- transposes ---------------------------------------------------------------------------------
+
+// 16 vectors load(i), in each of whose 128-bit blocks byte j goes to byte i of vector j: store(j).
+template <class Load, class Store>
+HWY_INLINE void TransposeBlocksOfBytes(const Load& load, const Store& store) {
+  const Bytes d;
+#if HWY_HAVE_SCALABLE  // vectors cannot be array elements
+  HWY_ALIGN uint8_t rows[16 * 16];
+  HWY_ALIGN uint8_t columns[16 * 16];
+  for (size_t i = 0; i < 16; ++i) hn::Store(load(i), d, rows + 16 * i);
+  for (size_t i = 0; i < 256; ++i) columns[i % 16 * 16 + i / 16] = rows[i];
+  for (size_t j = 0; j < 16; ++j) store(j, hn::Load(d, columns + 16 * j));
+#else
+  hn::Vec<Bytes> v[16], w[16];
+  Unroll<16>([&](auto i) PORTACL_INLINE_LAMBDA { v[i] = load(i); });
+  const auto interleave = [&](const auto& from, auto& to) PORTACL_INLINE_LAMBDA {
+    Unroll<8>([&](auto i) PORTACL_INLINE_LAMBDA {
+      to[2 * i] = hn::InterleaveLower(d, from[i], from[i + 8]);
+      to[2 * i + 1] = hn::InterleaveUpper(d, from[i], from[i + 8]);
+    });
+  };
+  interleave(v, w);
+  interleave(w, v);
+  interleave(v, w);
+  interleave(w, v);
+  Unroll<16>([&](auto j) PORTACL_INLINE_LAMBDA { store(j, v[j]); });
+#endif
+}
+
+// The vector of the 16 bytes at block(0), block(1), ...
+template <class D, class Block>
+HWY_INLINE hn::Vec<D> LoadBlocks(D d, size_t first, const Block& block) {
+  if constexpr (N == 16 || sizeof(hn::TFromD<D>) * hn::MaxLanes(d) == 16) {
+    return hn::LoadU(d, block(first));
+  } else {
+    const hn::Half<D> half;
+    const size_t step = hn::MaxLanes(d) / 32;
+    return hn::Combine(d, LoadBlocks(half, first + step, block), LoadBlocks(half, first, block));
+  }
+}
+
+// Sources [first, first + 16) of N rows, to 16 columns at `to`. Reads nothing beyond `end` sources.
+HWY_INLINE void RowsToByteColumns(const uint8_t* const* from, int64_t first, int64_t end,
+                                  uint8_t* to) {
+  const Bytes d;
+  HWY_ALIGN uint8_t padded[N * kByteColumns];
+  const bool whole = first + kByteColumns <= end;
+  for (int64_t r = 0; !whole && r < N; ++r) {
+    std::memcpy(padded + r * kByteColumns, from[r] + first, static_cast<size_t>(end - first));
+  }
+  TransposeBlocksOfBytes(
+      [&](size_t i) PORTACL_INLINE_LAMBDA {
+        return LoadBlocks(d, 0, [&](size_t q) PORTACL_INLINE_LAMBDA {
+          const size_t row = 16 * q + i;
+          return whole ? from[row] + first : padded + row * kByteColumns;
+        });
+      },
+      [&](size_t j, auto v)
+          PORTACL_INLINE_LAMBDA { hn::Store(v, d, to + static_cast<int64_t>(j) * N); });
+}
+
+// 16 columns, of which `columns` are wanted, to as many rows from to[.] + at on.
+HWY_INLINE void ByteColumnsToRows(const uint8_t* from, int64_t columns, uint8_t* const* to,
+                                  int64_t at, int64_t rows) {
+  const Bytes d;
+  const hn::CappedTag<uint8_t, 16> block;
+  HWY_ALIGN uint8_t lanes[N];
+  TransposeBlocksOfBytes(
+      [&](size_t i)
+          PORTACL_INLINE_LAMBDA { return hn::Load(d, from + static_cast<int64_t>(i) * N); },
+      [&](size_t j, auto v) PORTACL_INLINE_LAMBDA {
+        hn::Store(v, d, lanes);
+        for (int64_t r = static_cast<int64_t>(j), q = 0; r < rows; r += 16, q += 16) {
+          if (columns == kByteColumns) {
+            hn::StoreU(hn::Load(block, lanes + q), block, to[r] + at);
+          } else {
+            std::memcpy(to[r] + at, lanes + q, static_cast<size_t>(columns));
+          }
+        }
+      });
+}
+
+template <bool kUpper>
+HWY_NOINLINE void AddByteColumns(const ResampleColumns& columns,
+                                 const RowsOfW<int32_t, uint8_t, uint8_t>& some, uint8_t* ring) {
+  const Bytes d;
+  const ResampleTaps<int32_t>& w = some.w;
+  const uint8_t* const* const ahead = some.ahead;
+  std::array<const uint8_t*, kMostResampleRows> from;
+  for (int64_t r = 0; r < N; ++r) {
+    from[static_cast<size_t>(r)] = some.from[std::min(r, some.rows - 1)];
+  }
+  HWY_ALIGN uint8_t sums[N * kByteColumns];
+  std::memset(sums, 0, sizeof sums);
+  int64_t have = some.columns.from / kByteColumns * kByteColumns;
+  for (int64_t o0 = some.columns.w0; o0 < some.columns.w1; o0 += kByteColumns) {
+    const int64_t wanted = std::min(kByteColumns, some.columns.w1 - o0);
+    const int64_t end = columns.sources_end[static_cast<size_t>(o0 / kByteColumns)];
+    for (; have < end; have += kByteColumns) {
+      for (int64_t r = 0; ahead != nullptr && have % kLineBytes == 0 && r < some.rows; ++r) {
+        __builtin_prefetch(ahead[r] + have, 0, 2);
+      }
+      RowsToByteColumns(from.data(), have, w.from, ring + (have & (columns.ring - 1)) * N);
+    }
+    for (int64_t i = 0; i < wanted; ++i) {
+      const int64_t start = w.start[o0 + i];
+      const int32_t* const at = columns.at.data() + start;
+      const auto load = [&](int64_t k) PORTACL_INLINE_LAMBDA { return hn::Load(d, ring + at[k]); };
+      hn::Store(SumOf<kUpper>(w.weight + start, w.start[o0 + i + 1] - start, some.init, load), d,
+                sums + i * N);
+    }
+    ByteColumnsToRows(sums, wanted, some.to, o0, some.rows);
+  }
+}
+
+}  // namespace
+
+template <>
+void AddRows<int32_t, uint8_t, uint8_t>(const int32_t* weight, const uint8_t* const* from,
+                                        int64_t taps, uint8_t* to, int64_t n, int32_t init,
+                                        bool /*stream*/, const Ahead& /*ahead*/) {
+  WithUpper(init, [&](auto upper) { AddByteRows<upper>(weight, from, taps, to, n, init); });
+}
+
+template <>
+void AddColumns<int32_t, uint8_t, uint8_t>(const ResampleColumns& columns,
+                                           const RowsOfW<int32_t, uint8_t, uint8_t>& rows,
+                                           uint8_t* ring) {
+  WithUpper(rows.init, [&](auto upper) { AddByteColumns<upper>(columns, rows, ring); });
+}
+
+}  // namespace portacl::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif  // PORTACL_HWY_TARGET
