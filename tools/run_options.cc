@@ -10,6 +10,8 @@
 #include <optional>
 #include <system_error>
 
+#include <portacl/portacl.h>
+
 #include "tools/cli_error.h"
 #include "tools/file/file_io.h"
 #include "tools/file/tensor_io.h"
@@ -114,6 +116,19 @@ void RefuseIndices(const OperatorRow& row) {
         "them",
         row.name, input.dtype ? "whole numbers" : "rois", input.native));
   }
+}
+
+// The value of `antialias` that --exact asks for; 0 without it.
+int32_t PillowRelease(const RunOptions& options, const OperatorRow& row) {
+  if (options.exact.empty() || options.exact == "pytorch") return 0;
+  const bool resizes = row.op == ops::Op::kUpsampleLinear || row.op == ops::Op::kUpsampleCubic;
+  if (!resizes || options.profile != "native") {
+    throw BadInput("--exact is for upsample_linear and upsample_cubic of portacl's own API");
+  }
+  if (options.exact == "pillow") return PORTACL_PILLOW_13;
+  if (options.exact == "pillow<13") return PORTACL_PILLOW_12;
+  throw BadInput(fmt::format("--exact: unknown value '{}', wanted pytorch, pillow or pillow<13",
+                             options.exact));
 }
 
 void CheckNeeded(const RunOptions& options, const OperatorRow& row) {
@@ -271,7 +286,9 @@ class TaskBuilder {
     }
     golden::Case c = MakeCase();
     c.dtype = dtype_;
-    return {choice_, golden::CallOn(std::move(c), inputs)};
+    RunTask task = {choice_, golden::CallOn(std::move(c), inputs)};
+    task.call.pillow = PillowRelease(options_, row());
+    return task;
   }
 
  private:

@@ -514,7 +514,6 @@ TEST_F(RunTest, BytesGoThroughTheFunctionsThatCopyThem) {
       const auto report = RunJson({"run", op, "--input", file, "--dtype", "uint8", "--shape",
                                    "1,1,2,2", "--size", "2,4", "--output", "out.npy"});
       EXPECT_EQ(report.value("profile", ""), "atlas-a2");
-      EXPECT_EQ(report.value("path", ""), "ref");
       EXPECT_EQ(TensorNamed(report, "output").value("dtype", ""), "uint8");
       EXPECT_EQ(TensorNamed(report, "output").value("checksum", ""), Fnv1a(wide));
       EXPECT_THAT(Read("out.npy"), HasSubstr("'descr': '|u1'"));
@@ -545,15 +544,41 @@ TEST_F(RunTest, MadeBytesHaveEveryValue) {
 }
 
 TEST_F(RunTest, WhatTakesNoBytesSaysSo) {
-  for (const std::string op :
-       {"upsample_bilinear2d", "aclnnUpsampleBilinear2d", "aclnnUpsampleNearestExact2d"}) {
+  for (const std::string op : {"aclnnUpsampleBilinear2d", "aclnnUpsampleNearestExact2d"}) {
     ExpectBadInput(Run({"run", op, "--input", "ones", "--shape", "1,1,2,2", "--dtype", "uint8",
                         "--size", "2,4"}),
                    "has dtype UINT8, but must be FLOAT");
   }
-  ExpectBadInput(Run({"run", "upsample_nearest2d_v2", "--input", "ones", "--shape", "1,1,2,2",
-                      "--dtype", "uint8", "--size", "2,4", "--profile", "native"}),
-                 "has dtype UINT8, but must be FLOAT");
+}
+
+// By hand: the numbers of a row of four, halved. Rounded halves up, as PyTorch and Pillow do.
+TEST_F(RunTest, OneApiResizesPicturesAsBytes) {
+  Write("in.npy", NpyFile("|u1", "(1, 1, 1, 4)", Bytes<uint8_t>({0, 255, 10, 11})));
+  const std::vector<std::string> run = {"run",      "upsample_linear", "--input", "in.npy",
+                                        "--dtype",  "uint8",           "--size",  "1,2",
+                                        "--output", "out.npy"};
+  const auto report = RunJson(run);
+  EXPECT_EQ(report.value("profile", ""), "native");
+  EXPECT_EQ(Bytes(Elements<uint8_t>(Read("out.npy"))), Bytes<uint8_t>({128, 11}));
+  for (const std::string exact : {"pillow", "pillow<13"}) {
+    std::vector<std::string> as_pillow = run;
+    as_pillow.insert(as_pillow.end(), {"--exact", exact});
+    ASSERT_EQ(Run(as_pillow).exit_code, 0);
+    // Three elements each, with weights 3/7, 3/7 and 1/7.
+    EXPECT_EQ(Bytes(Elements<uint8_t>(Read("out.npy"))), Bytes<uint8_t>({111, 45}));
+  }
+}
+
+TEST_F(RunTest, ExactIsForPicturesOfOneApi) {
+  const auto run = [this](const std::string& op, const std::string& dtype,
+                          const std::string& exact) {
+    return Run({"run", op, "--input", "ones", "--shape", "1,1,2,2", "--dtype", dtype, "--size",
+                "2,4", "--exact", exact});
+  };
+  ExpectBadInput(run("upsample_linear", "float32", "pillow"), "are for images (N, C, H, W) of");
+  ExpectBadInput(run("upsample_linear", "uint8", "opencv"), "unknown value 'opencv'");
+  ExpectBadInput(run("upsample_nearest", "uint8", "pillow"), "--exact is for upsample_linear");
+  ExpectBadInput(run("aclnnUpsampleBilinear2d", "float32", "pillow"), "portacl's own API");
 }
 
 TEST_F(RunTest, VolumesHaveGoldensBitsThroughBothApis) {

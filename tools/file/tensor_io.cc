@@ -84,13 +84,9 @@ HostTensor LoadTensor(const TensorRequest& request) {
   } else if (extension == "bin") {
     tensor = ReadRaw(request);
   } else if (IsPictureExtension(extension)) {
-    tensor = ReadPicture(request.source);
-    for (int64_t i = 0; request.dtype == kUInt8 && i < tensor.count(); ++i) {
-      tensor.Set(i, ToLevel(tensor.Get(i)));
-    }
-    if (request.dtype.value_or(DataType::kFloat32) != DataType::kFloat32) {
-      tensor = tensor.ConvertedTo(*request.dtype, request.source);
-    }
+    const DataType dtype = request.dtype.value_or(DataType::kFloat32);
+    tensor = ReadPicture(request.source, dtype == kUInt8 ? kUInt8 : DataType::kFloat32);
+    if (tensor.dtype() != dtype) tensor = tensor.ConvertedTo(dtype, request.source);
   } else {
     throw BadInput(
         fmt::format("{} {}: wanted a .npy, .bin, .png or .jpg file, 'ones' or "

@@ -23,20 +23,37 @@ uint8_t ToLevel(double value, ValueRange range) {
   return static_cast<uint8_t>(std::lround(std::clamp(level, 0.0, 255.0)));
 }
 
-// Interleaved samples -> planes, each value divided by the largest of its type.
+void SetElement(uint8_t sample, uint8_t* element) { *element = sample; }
+void SetElement(uint16_t sample, uint8_t* element) {
+  *element = static_cast<uint8_t>((uint32_t{sample} * 255 + 32767) / 65535);
+}
 template <class T>
+void SetElement(T sample, float* element) {
+  *element = static_cast<float>(sample) / static_cast<float>(std::numeric_limits<T>::max());
+}
+
+// Interleaved samples -> planes: bytes, or each value divided by the largest of its type.
+template <class T, class Element>
 void CopyPlanes(const Samples& samples, HostTensor& tensor) {
   const int64_t channels = tensor.extent(1);
   const int64_t plane = tensor.extent(2) * tensor.extent(3);
-  const float largest = std::numeric_limits<T>::max();
-  float* values = reinterpret_cast<float*>(tensor.data());
+  auto* const elements = reinterpret_cast<Element*>(tensor.data());
   for (int64_t c = 0; c < channels; ++c) {
     for (int64_t i = 0; i < plane; ++i) {
       T sample = 0;
       std::memcpy(&sample, samples.bytes.data() + (i * channels + c) * int64_t{sizeof(T)},
                   sizeof(T));
-      values[c * plane + i] = static_cast<float>(sample) / largest;
+      SetElement(sample, elements + c * plane + i);
     }
+  }
+}
+
+template <class Element>
+void CopyPlanes(const Samples& samples, HostTensor& tensor) {
+  if (samples.deep) {
+    CopyPlanes<uint16_t, Element>(samples, tensor);
+  } else {
+    CopyPlanes<uint8_t, Element>(samples, tensor);
   }
 }
 
@@ -45,18 +62,19 @@ void CopyPlanes(const Samples& samples, HostTensor& tensor) {
 Image::Image(int width, int height, Colour fill)
     : width_(width), height_(height), pixels_(static_cast<size_t>(width) * height, fill) {}
 
-HostTensor DecodePicture(std::span<const unsigned char> file, const std::string& name) {
+HostTensor DecodePicture(std::span<const unsigned char> file, const std::string& name,
+                         DataType dtype) {
   const Samples samples = DecodeSamples(file, name);
-  HostTensor tensor(DataType::kFloat32, {1, samples.channels, samples.height, samples.width}, name);
-  if (samples.deep) {
-    CopyPlanes<uint16_t>(samples, tensor);
-  } else {
+  HostTensor tensor(dtype, {1, samples.channels, samples.height, samples.width}, name);
+  if (dtype == kUInt8) {
     CopyPlanes<uint8_t>(samples, tensor);
+  } else {
+    CopyPlanes<float>(samples, tensor);
   }
   return tensor;
 }
 
-HostTensor ReadPicture(const std::string& path) {
+HostTensor ReadPicture(const std::string& path, DataType dtype) {
   InputFile file(path);
   if (file.size() > kMaxFileBytes) {
     throw BadInput(fmt::format("{}: a picture file of {} bytes, but at most {} are read", path,
@@ -64,7 +82,7 @@ HostTensor ReadPicture(const std::string& path) {
   }
   std::vector<unsigned char> bytes(static_cast<size_t>(file.size()));
   file.Read(bytes.data(), bytes.size(), "picture");
-  return DecodePicture(bytes, path);
+  return DecodePicture(bytes, path, dtype);
 }
 
 ValueRange AutomaticRange(const HostTensor& tensor) {

@@ -37,8 +37,9 @@ class Image {
 
 // Decodes PNG or JPEG into a float32 tensor (1, C, H, W), values 0..1, C = 1 for grey pictures and
 // 3 for coloured ones; an alpha channel is dropped. `name` is for messages.
-HostTensor DecodePicture(std::span<const unsigned char> file, const std::string& name);
-HostTensor ReadPicture(const std::string& path);
+HostTensor DecodePicture(std::span<const unsigned char> file, const std::string& name,
+                         DataType dtype = DataType::kFloat32);
+HostTensor ReadPicture(const std::string& path, DataType dtype = DataType::kFloat32);
 
 // How values become grey levels, per channel.
 struct ValueRange {

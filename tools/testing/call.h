@@ -86,6 +86,7 @@ struct Call {
   Case source;
   const OperatorRow* op = nullptr;
   std::vector<CallArgument> arguments;
+  int32_t pillow = 0;  // of the native API: PORTACL_PILLOW_13, or 12
 
   const CallArgument& at(const char* parameter) const { return arguments[*op->Find(parameter)]; }
   CallArgument& at(const char* parameter) { return arguments[*op->Find(parameter)]; }

@@ -57,6 +57,7 @@ class Arguments {
       return call_.op->parameters[i].narrow ? static_cast<double>(static_cast<float>(real)) : real;
     } else {
       // antialias is a flag of this API and a function of its own in the other.
+      if (lacks && role == Role::kFlag && call_.pillow != 0) return call_.pillow;
       if (lacks) return role == Role::kFlag && call_.op->traits->antialias ? 1 : 0;
       return static_cast<T>(Argument(Next(role)).integers.at(0));
     }
@@ -144,9 +145,7 @@ void NativePlan::Unpack(Call& call) const {
   }
 }
 
-std::string KernelOf(const Call& call) {
-  return call.source.dtype == cli::kUInt8 ? "ref" : NativePlan(call).kernel();
-}
+std::string KernelOf(const Call& call) { return NativePlan(call).kernel(); }
 
 void RunNative(Call& call) {
   const NativePlan plan(call);
