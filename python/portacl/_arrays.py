@@ -10,7 +10,7 @@ import numpy as np
 from . import _core
 from ._pool import empty_tensor, no_memory, pooled_block
 
-_ITEM_BYTES = {"float16": 2, "bfloat16": 2, "float32": 4, "float64": 8}
+_ITEM_BYTES = {"uint8": 1, "float16": 2, "bfloat16": 2, "float32": 4, "float64": 8}
 
 
 class Kind(NamedTuple):
@@ -105,12 +105,12 @@ def check_array(array: Any, name: str) -> None:
         )
 
 
-def describe(array: Any, name: str) -> tuple[tuple[int, ...], str]:
+def describe(array: Any, name: str, pictures: bool = False) -> tuple[tuple[int, ...], str]:
     """Shape and dtype name of an input.
 
     Raises:
         TypeError: no array, a masked one, or a dtype that is none of float16, bfloat16, float32,
-            float64.
+            float64 (and uint8, of pictures).
         ValueError: not in this machine's memory, rank 0 or above 5, or a PyTorch tensor that
             would silently lose its gradient.
 
@@ -128,7 +128,7 @@ def describe(array: Any, name: str) -> tuple[tuple[int, ...], str]:
             )
         if array.is_neg():
             raise ValueError(f"{name} is a negated view: pass {name}.resolve_neg()")
-    return _core.describe(array, name)
+    return _core.describe(array, name, pictures)
 
 
 def check_out(out: Any) -> None:
@@ -141,4 +141,4 @@ def check_out(out: Any) -> None:
     kind = kind_of(out)
     if not kind.writable:
         raise ValueError(f"out is of type {type(out).__name__}, which cannot be written")
-    describe(out, "out")
+    describe(out, "out", pictures=True)

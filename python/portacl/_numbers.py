@@ -71,9 +71,21 @@ def flag(name: str, value: Any) -> bool:
     return bool(value)
 
 
-def resize_flags(align_corners: Any, antialias: Any) -> tuple[bool, bool]:
-    """Both flags of weighted resizing, in the operators' order."""
-    return flag("align_corners", align_corners), flag("antialias", antialias)
+EXACT = {"pytorch": 0, "pillow": 13, "pillow<13": 12}
+"""Whose bits a resized picture has, and the value of antialias that asks for them."""
+
+
+def resize_flags(
+    align_corners: Any, antialias: Any, exact: str = "pytorch"
+) -> tuple[bool, int]:
+    """Both flags of weighted resizing, in the operators' order.
+
+    Raises:
+        ValueError: ``exact`` is unknown.
+
+    """
+    pillow = choose(EXACT, "exact", exact)
+    return flag("align_corners", align_corners), pillow or flag("antialias", antialias)
 
 
 def per_axis(value: Any, axes: int) -> list[Any]:

@@ -225,9 +225,9 @@ def _resize(
     output_size: int | Sequence[int] | None,
     scales: Scales,
     out: Any,
-    *modes: bool,
+    *modes: int,
 ) -> Any:
-    shape, dtype = describe(input, "input")
+    shape, dtype = describe(input, "input", pictures=True)
     factors = _axis_scales(scales, _spatial_axes(shape, "input"))
     wanted = (*shape[:2], *_output_extents(shape, output_size, factors))
     return _into(function, input, wanted, dtype, (*modes, factors), out)
@@ -326,6 +326,6 @@ def _sample(function: Callable[..., None], arrays: tuple[Any, Any], modes: _Mode
 
 def _check_result(out: Any, wanted: tuple[int, ...]) -> None:
     check_out(out)
-    shape, _ = describe(out, "out")
+    shape, _ = describe(out, "out", pictures=True)
     if shape != wanted:
         raise ValueError(f"out has shape {list(shape)}, but must have {list(wanted)}")

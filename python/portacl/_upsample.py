@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 from . import _core
 from ._arrays import describe
 from ._numbers import flag, resize_flags
 from ._operators import Scales, _extents, _into, _resize, _resize_backward, _with
 
+Exact = Literal["pytorch", "pillow", "pillow<13"]
+
 _RESIZE = """\
 Args:
     input: (N, C, L), (N, C, H, W) or (N, C, D, H, W), any strides; float16, bfloat16, float32,
-        float64.
+        float64, or uint8 with the bits of PyTorch's CPU kernels.
     output_size: spatial extents of the result; None: ``floor(extent * scale)``.
     scales: output extent / input extent, one per spatial axis or one for all; None or 0: the
         sizes decide.
@@ -25,6 +27,10 @@ _ALIGN = """\
 """
 _ANTIALIAS = """\
     antialias: whether an axis that shrinks averages over all elements that one output covers.
+"""
+_EXACT = """\
+    exact: whose bits a resized picture (N, C, H, W) in uint8 has: "pytorch"; "pillow", antialiased
+        as Pillow 13 does; "pillow<13", as its older releases do.
 """
 _GRADIENT = """\
 Args:
@@ -78,7 +84,7 @@ def upsample_nearest_exact_backward(
     return _resize_backward(function, grad_output, input_size, scales, out)
 
 
-@_with(_RESIZE, _ALIGN, _ANTIALIAS, _RESULT)
+@_with(_RESIZE, _ALIGN, _ANTIALIAS, _EXACT, _RESULT)
 def upsample_linear(
     input: Any,
     output_size: int | Sequence[int] | None = None,
@@ -87,9 +93,10 @@ def upsample_linear(
     *,
     align_corners: bool = False,
     antialias: bool = False,
+    exact: Exact = "pytorch",
 ) -> Any:
     """Resize by linear interpolation along every spatial axis: bilinear, trilinear."""
-    modes = resize_flags(align_corners, antialias)
+    modes = resize_flags(align_corners, antialias, exact)
     return _resize(_core.upsample_linear, input, output_size, scales, out, *modes)
 
 
@@ -110,7 +117,7 @@ def upsample_linear_backward(
     )
 
 
-@_with(_RESIZE, _ALIGN, _ANTIALIAS, _RESULT)
+@_with(_RESIZE, _ALIGN, _ANTIALIAS, _EXACT, _RESULT)
 def upsample_cubic(
     input: Any,
     output_size: int | Sequence[int] | None = None,
@@ -119,9 +126,10 @@ def upsample_cubic(
     *,
     align_corners: bool = False,
     antialias: bool = False,
+    exact: Exact = "pytorch",
 ) -> Any:
     """Resize by cubic convolution along every spatial axis (bicubic)."""
-    modes = resize_flags(align_corners, antialias)
+    modes = resize_flags(align_corners, antialias, exact)
     return _resize(_core.upsample_cubic, input, output_size, scales, out, *modes)
 
 

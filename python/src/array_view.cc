@@ -23,16 +23,22 @@ struct DType {
   int64_t bytes;
   dlpack::TypeCode dlpack_code;
   const char* buffer_formats;  // letters of the buffer protocol; "": it has none
-  bool index = false;          // of indices, and of nothing else
+  ArrayView::Elements group = ArrayView::Elements::kFloats;
+
+  bool IsOneOf(ArrayView::Elements wanted) const {
+    using Elements = ArrayView::Elements;
+    return group == wanted || (wanted == Elements::kPictures && group == Elements::kFloats);
+  }
 };
 
-constexpr std::array<DType, 6> kDTypes = {{
+constexpr std::array<DType, 7> kDTypes = {{
     {"float32", PORTACL_FLOAT32, 4, dlpack::kFloat, "f"},
     {"float16", PORTACL_FLOAT16, 2, dlpack::kFloat, "e"},
     {"float64", PORTACL_FLOAT64, 8, dlpack::kFloat, "d"},
     {"bfloat16", PORTACL_BFLOAT16, 2, dlpack::kBfloat, ""},
-    {"int32", PORTACL_INT32, 4, dlpack::kInt, "i", true},
-    {"int64", PORTACL_INT64, 8, dlpack::kInt, "lq", true},
+    {"int32", PORTACL_INT32, 4, dlpack::kInt, "i", ArrayView::Elements::kIndices},
+    {"int64", PORTACL_INT64, 8, dlpack::kInt, "lq", ArrayView::Elements::kIndices},
+    {"uint8", PORTACL_UINT8, 1, dlpack::kUInt, "B", ArrayView::Elements::kPictures},
 }};
 
 const DType& FindDType(int32_t code) {
@@ -42,9 +48,9 @@ const DType& FindDType(int32_t code) {
   return kDTypes[0];
 }
 
-bool Supported(const nb::object& name, bool indices) {
+bool Supported(const nb::object& name, ArrayView::Elements elements) {
   return std::any_of(kDTypes.begin(), kDTypes.end(), [&](const DType& dtype) {
-    return dtype.index == indices && name.equal(nb::str(dtype.name));
+    return dtype.IsOneOf(elements) && name.equal(nb::str(dtype.name));
   });
 }
 
@@ -89,9 +95,12 @@ std::string Text(nb::handle object) {
   ThrowUnreadable(name, cause);
 }
 
-[[noreturn]] void ThrowDType(const char* name, bool indices, const std::string& got) {
+[[noreturn]] void ThrowDType(const char* name, ArrayView::Elements elements,
+                             const std::string& got) {
+  constexpr std::array kWanted = {"float16, bfloat16, float32 or float64", "int32 or int64",
+                                  "float16, bfloat16, float32, float64 or uint8"};
   ThrowTypeError("%s has dtype %s, but must be %s", name, got.c_str(),
-                 indices ? "int32 or int64" : "float16, bfloat16, float32 or float64");
+                 kWanted[static_cast<size_t>(elements)]);
 }
 
 std::string Describe(dlpack::DataType type) {
@@ -184,8 +193,8 @@ const dlpack::ExchangeApi* FindExchangeApi(nb::handle type) {
 
 }  // namespace
 
-ArrayView::ArrayView(nb::handle object, const char* name, Access access)
-    : name_(name), indices_(access == Access::kReadIndices) {
+ArrayView::ArrayView(nb::handle object, const char* name, Access access, Elements elements)
+    : name_(name), elements_(elements) {
   if (!FromExchangeApi(object) && !FromBuffer(object) && !FromCapsule(object) &&
       !FromNumpyBfloat16(object)) {
     if (refused_) ThrowUnreadable(name_, *refused_);
@@ -226,13 +235,13 @@ bool ArrayView::FromBuffer(nb::handle object) {
     const char* letter = prefixed ? format + 1 : format;
     const bool is_letter = letter[0] != '\0' && letter[1] == '\0' &&
                            std::strchr(dtype.buffer_formats, letter[0]) != nullptr;
-    if (dtype.index == indices_ && is_letter) {
+    if (dtype.IsOneOf(elements_) && is_letter) {
       SetBuffer(dtype.code);
       return true;
     }
   }
   const nb::object dtype = nb::getattr(object, "dtype", nb::none());
-  ThrowDType(name_, indices_, dtype.is_none() ? std::string(format) : Text(dtype));
+  ThrowDType(name_, elements_, dtype.is_none() ? std::string(format) : Text(dtype));
 }
 
 bool ArrayView::FromNumpyBfloat16(nb::handle object) {
@@ -240,8 +249,8 @@ bool ArrayView::FromNumpyBfloat16(nb::handle object) {
   const nb::object dtype = object.attr("dtype");
   const nb::object name = nb::getattr(dtype, "name", nb::none());
   if (!name.equal(nb::str("bfloat16"))) {
-    if (refused_ && Supported(name, indices_)) ThrowUnreadable(name_, *refused_);
-    ThrowDType(name_, indices_, Text(dtype));
+    if (refused_ && Supported(name, elements_)) ThrowUnreadable(name_, *refused_);
+    ThrowDType(name_, elements_, Text(dtype));
   }
   const nb::object bits = object.attr("view")("uint16");
   if (PyObject_GetBuffer(bits.ptr(), &buffer_, PyBUF_STRIDED_RO | PyBUF_FORMAT) != 0) {
@@ -269,8 +278,8 @@ bool ArrayView::FromCapsule(nb::handle object) {
     if (!error.matches(PyExc_BufferError)) {
       std::string dtype = Text(nb::getattr(object, "dtype", nb::str("")));
       dtype.erase(0, dtype.rfind('.') + 1);  // "torch.quint8"
-      if (!dtype.empty() && !Supported(nb::str(dtype.c_str()), indices_))
-        ThrowDType(name_, indices_, dtype);
+      if (!dtype.empty() && !Supported(nb::str(dtype.c_str()), elements_))
+        ThrowDType(name_, elements_, dtype);
       ThrowUnreadable(name_, error);
     }
     refused_.emplace(error);  // perhaps a dtype that DLPack does not know
@@ -301,12 +310,12 @@ void ArrayView::SetTensor(const Tensor& tensor) {
   CheckDevice(name_, tensor.device);
   const DType* found = nullptr;
   for (const DType& dtype : kDTypes) {
-    if (dtype.index == indices_ && tensor.dtype.code == dtype.dlpack_code &&
+    if (dtype.IsOneOf(elements_) && tensor.dtype.code == dtype.dlpack_code &&
         tensor.dtype.bits == 8 * dtype.bytes && tensor.dtype.lanes == 1) {
       found = &dtype;
     }
   }
-  if (found == nullptr) ThrowDType(name_, indices_, Describe(tensor.dtype));
+  if (found == nullptr) ThrowDType(name_, elements_, Describe(tensor.dtype));
   SetRank(tensor.ndim);
   tensor_.dtype = found->code;
   tensor_.data = static_cast<char*>(tensor.data) + tensor.byte_offset;

@@ -13,13 +13,16 @@ namespace portacl_python {
 // Keeps the memory alive while it lives. Needs the GIL to be made and destroyed.
 class ArrayView {
  public:
-  enum class Access { kRead, kWrite, kReadIndices };
+  enum class Access { kRead, kWrite };
+  // float16, bfloat16, float32, float64; int32, int64; the first four and uint8.
+  enum class Elements { kFloats, kIndices, kPictures };
 
   // `name` is the parameter's name in messages. Throws TypeError if `object` is no array, or its
-  // dtype is not float16, bfloat16, float32 or float64 (indices: int32, int64). Throws ValueError
-  // if it is not in this machine's memory, its rank is none that an operator takes, or it is
+  // dtype is none that `elements` says. Throws ValueError if it is not in this machine's memory, its
+  // rank is none that an operator takes, or it is
   // read-only and Access is kWrite.
-  ArrayView(nanobind::handle object, const char* name, Access access);
+  ArrayView(nanobind::handle object, const char* name, Access access,
+            Elements elements = Elements::kFloats);
   ~ArrayView();
   ArrayView(const ArrayView&) = delete;
   ArrayView& operator=(const ArrayView&) = delete;
@@ -41,7 +44,7 @@ class ArrayView {
 
   portaclTensor tensor_{};
   const char* name_;
-  bool indices_;
+  Elements elements_;
   bool read_only_ = false;
   nanobind::object owner_;
   std::optional<nanobind::python_error> refused_;  // an exporter's own BufferError

@@ -121,7 +121,7 @@ struct PythonTypeOf<Form::kChoice> {
 };
 template <>
 struct PythonTypeOf<Form::kFlag> {
-  using Type = bool;
+  using Type = int32_t;
 };
 template <Form kForm>
 using PythonType = typename PythonTypeOf<kForm>::Type;
@@ -155,9 +155,7 @@ class CallReader {
   template <Form kForm>
   void Add(const PythonType<kForm>& value) {
     if constexpr (kForm == Form::kRead) {
-      const bool indices = function_.signature.parameters[at_].dtypes == &portacl::ops::kIndices;
-      AddArray(value, function_.names[at_].c_str(),
-               indices ? ArrayView::Access::kReadIndices : ArrayView::Access::kRead);
+      AddArray(value, function_.names[at_].c_str(), ArrayView::Access::kRead);
     } else if constexpr (kForm == Form::kWritten) {
       AddArray(value, function_.name_of_result(at_), ArrayView::Access::kWrite);
     } else if constexpr (kForm == Form::kReals) {
@@ -178,10 +176,19 @@ class CallReader {
  private:
   void AddArray(nb::handle array, const char* name, ArrayView::Access access) {
     if (!array.is_none() || function_.signature.parameters[at_].unset == nullptr) {
-      views_[tensor_].emplace(array, name, access);
+      views_[tensor_].emplace(array, name, access, elements());
       call_.tensors[tensor_] = &views_[tensor_]->tensor();
     }
     ++tensor_;
+  }
+
+  // What the arrays of this function may hold.
+  ArrayView::Elements elements() const {
+    using Elements = ArrayView::Elements;
+    const Signature& signature = function_.signature;
+    if (signature.parameters[at_].dtypes == &portacl::ops::kIndices) return Elements::kIndices;
+    return signature.traits.dtypes.open.Has(PORTACL_UINT8) ? Elements::kPictures
+                                                           : Elements::kFloats;
   }
 
   const Function& function_;
@@ -190,8 +197,10 @@ class CallReader {
   size_t at_ = 0, tensor_ = 0, real_ = 0, integer_ = 0, choice_ = 0, flag_ = 0;
 };
 
-nb::tuple Describe(nb::handle array, const char* name) {
-  const ArrayView view(array, name, ArrayView::Access::kRead);
+nb::tuple Describe(nb::handle array, const char* name, bool pictures) {
+  using Elements = ArrayView::Elements;
+  const ArrayView view(array, name, ArrayView::Access::kRead,
+                       pictures ? Elements::kPictures : Elements::kFloats);
   const portaclTensor& tensor = view.tensor();
   nb::list shape;
   for (int i = 0; i < tensor.rank; ++i) shape.append(tensor.shape[i]);
@@ -329,9 +338,11 @@ void DefineOperators(nb::module_& m) {
   m.def("native_signatures", &NativeSignatures,
         nb::sig("def native_signatures() -> dict[str, list[tuple[str, str, str]]]"),
         "The same of every function of this module that calls an operator.");
-  m.def("describe", &Describe, nb::arg("array"), nb::arg("name"),
-        nb::sig("def describe(array: object, name: str) -> tuple[tuple[int, ...], str]"),
-        "Shape and dtype name of an array; name is what messages call it.");
+  m.def("describe", &Describe, nb::arg("array"), nb::arg("name"), nb::arg("pictures") = false,
+        nb::sig("def describe(array: object, name: str, pictures: bool = False) -> "
+                "tuple[tuple[int, ...], str]"),
+        "Shape and dtype name of an array, which may be uint8 if pictures; name is what messages "
+        "call it.");
 }
 
 void DefineSettings(nb::module_& m) {

@@ -34,7 +34,7 @@ class Key {
     Add(Pack(static_cast<int32_t>(call.op), portaclGetNumThreads()));  // plans share work out
     Add(Pack(CurrentStream().device, 0));
     Add(Pack(call.choices[0], call.choices[1]));
-    Add(Pack(call.flags[0] ? 1 : 0, call.flags[1] ? 1 : 0));
+    Add(Pack(call.flags[0], call.flags[1]));
     for (const double real : call.reals) Add(std::bit_cast<uint64_t>(real));
     for (const int64_t integer : call.integers) Add(static_cast<uint64_t>(integer));
     for (const portaclTensor* tensor : call.tensors) {
@@ -175,7 +175,7 @@ class Arguments {
       return call_.choices[choice_++];
     } else {
       static_assert(kForm == Form::kFlag);
-      return int32_t{call_.flags[flag_++] ? 1 : 0};
+      return call_.flags[flag_++];
     }
   }
 

@@ -27,7 +27,7 @@ struct Call {
   std::array<double, 3> reals{};  // numbers, or the scales of the axes that there are
   std::array<int64_t, 3> integers{};
   std::array<int32_t, 2> choices{};  // interpolation and padding of the grid sampler
-  std::array<bool, 2> flags{};       // align_corners, antialias
+  std::array<int32_t, 2> flags{};    // align_corners, antialias
 };
 
 // Plans the call, or finds its plan, and runs it. Returns a PORTACL_... code; the message is then

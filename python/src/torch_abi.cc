@@ -25,7 +25,7 @@ struct DType {
 };
 
 // PyTorch's numbers, asked for once: see `functions`.
-std::array<DType, 4> dtypes = {};
+std::array<DType, 5> dtypes = {};
 int32_t cpu = 0;
 
 void AskForNumbers() {
@@ -33,14 +33,18 @@ void AskForNumbers() {
   dtypes = {{{f.float32(), PORTACL_FLOAT32, 4},
              {f.float16(), PORTACL_FLOAT16, 2},
              {f.float64(), PORTACL_FLOAT64, 8},
-             {f.bfloat16(), PORTACL_BFLOAT16, 2}}};
+             {f.bfloat16(), PORTACL_BFLOAT16, 2},
+             {f.uint8(), PORTACL_UINT8, 1}}};
   cpu = f.cpu();
 }
 
-const DType* FindDType(int32_t torch) {
-  const auto* const found = std::find_if(dtypes.begin(), dtypes.end(),
-                                         [&](const DType& type) { return type.torch == torch; });
-  return found == dtypes.end() ? nullptr : found;
+// The last one is of pictures alone.
+const DType* FindDType(int32_t torch, bool pictures) {
+  const DType* const end = dtypes.end() - (pictures ? 0 : 1);
+  const DType* const begin = dtypes.begin();
+  const DType* const found =
+      std::find_if(begin, end, [&](const DType& type) { return type.torch == torch; });
+  return found == end ? nullptr : found;
 }
 
 DType DTypeOf(int32_t portacl) {
@@ -167,6 +171,7 @@ std::string Find(const std::string& library) {
                      loaded.Find("aoti_torch_dtype_float16", &f.float16) &&
                      loaded.Find("aoti_torch_dtype_float64", &f.float64) &&
                      loaded.Find("aoti_torch_dtype_bfloat16", &f.bfloat16) &&
+                     loaded.Find("aoti_torch_dtype_uint8", &f.uint8) &&
                      loaded.Find("aoti_torch_device_type_cpu", &f.cpu) &&
                      loaded.Find("aoti_torch_layout_strided", &f.strided);
   if (!found) return "PyTorch is older than 2.13";
@@ -179,10 +184,16 @@ void Check(Error error) {
   if (error != 0) throw std::runtime_error(functions.get_error());
 }
 
+bool HasPictureDType(Value tensor) {
+  int32_t dtype = 0;
+  Check(functions.get_dtype(reinterpret_cast<Handle>(tensor), &dtype));
+  return FindDType(dtype, true) != nullptr;
+}
+
 bool HasKnownDType(Value tensor) {
   int32_t dtype = 0;
   Check(functions.get_dtype(reinterpret_cast<Handle>(tensor), &dtype));
-  return FindDType(dtype) != nullptr;
+  return FindDType(dtype, false) != nullptr;
 }
 
 void Run(const Call& call) {
@@ -240,7 +251,7 @@ Tensor Tensor::Undefined() {
   return Tensor(handle, portaclTensor{});
 }
 
-void Tensor::Read(const char* name) {
+void Tensor::Read(const char* name, bool pictures) {
   const Functions& f = functions;
   const auto refuse = [&](const std::string& why) {
     throw std::runtime_error(std::string(name) + " " + why);
@@ -257,7 +268,7 @@ void Tensor::Read(const char* name) {
   if (rank < 3 || rank > 5) {
     refuse("has rank " + std::to_string(rank) + ", but must have 3, 4 or 5");
   }
-  const DType* const known = FindDType(dtype);
+  const DType* const known = FindDType(dtype, pictures);
   if (known == nullptr) refuse("must have dtype float16, bfloat16, float32 or float64");
   Check(f.get_shape(handle_, &shape));
   Check(f.get_strides(handle_, &strides));

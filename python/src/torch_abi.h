@@ -58,6 +58,7 @@ struct Functions {
   int32_t (*float16)();
   int32_t (*float64)();
   int32_t (*bfloat16)();
+  int32_t (*uint8)();
   int32_t (*cpu)();
   int32_t (*strided)();
 };
@@ -87,8 +88,10 @@ class Library {
   void* loaded_;
 };
 
-// Whether a tensor argument, which stays on the stack, has one of portacl's element types.
+// Whether a tensor argument, which stays on the stack, has one of portacl's floating types; or, as
+// a picture, uint8.
 bool HasKnownDType(Value tensor);
+bool HasPictureDType(Value tensor);
 
 // Throws PyTorch's own words as std::runtime_error, which it makes its users' RuntimeError.
 void Check(Error error);
@@ -146,7 +149,7 @@ class Tensor {
 
   // Reads shape, strides, dtype and address of an argument. Throws if it is nothing that
   // portacl's operators know; `name` is the parameter's name in messages.
-  void Read(const char* name);
+  void Read(const char* name, bool pictures = false);
   const portaclTensor& view() const { return view_; }
   Handle handle() const { return handle_; }
   Extents shape() const { return Extents(view_.shape, view_.shape + view_.rank); }

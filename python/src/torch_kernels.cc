@@ -134,7 +134,7 @@ void Dispatch(Value* stack, uint64_t arguments, uint64_t results) {
     (aside ? kEntry.stock : kEntry.kernel)(stack, arguments, results);
   } else {
     constexpr size_t kRow = kIndex - kEntries.size();
-    if (aside || !torch_resize::Serves(stack)) {
+    if (aside || !torch_resize::Serves(torch_resize::kRows[kRow], stack)) {
       torch_stock::Resize(kRow, stack);
     } else {
       torch_resize::Call(torch_resize::kRows[kRow], stack);

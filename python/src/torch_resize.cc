@@ -61,7 +61,9 @@ void TakeScales(const Row& row, const Value* stack, portacl_python::Call* call) 
 
 }  // namespace
 
-bool Serves(const Value* stack) { return torch_abi::HasKnownDType(stack[0]); }
+bool Serves(const Row& row, const Value* stack) {
+  return row.backward ? torch_abi::HasKnownDType(stack[0]) : torch_abi::HasPictureDType(stack[0]);
+}
 
 void Call(const Row& row, Value* stack) {
   portacl_python::Call call{row.op};
@@ -74,7 +76,7 @@ void Call(const Row& row, Value* stack) {
   TakeScales(row, next, &call);
   CheckLength(output_size, 0);
   CheckLength(input_size, 0);
-  from.Read(row.backward ? "grad_output" : "input");
+  from.Read(row.backward ? "grad_output" : "input", !row.backward);
   if (row.backward) CheckSizes(from.shape(), input_size, output_size);
   const Extents shape = row.backward ? input_size : Resized(from.shape(), output_size);
   const bool channels_last = !row.row_major && IsLikeChannelsLast(from.view());

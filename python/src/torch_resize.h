@@ -50,8 +50,9 @@ inline constexpr std::array kRows = {
     Row{"_upsample_bicubic2d_aa_backward", Op::kUpsampleCubicBackward, 2, true, true, true, true},
 };
 
-// Whether portacl has the element type of the call's tensor; pictures of integers are PyTorch's.
-bool Serves(const torch_abi::Value* stack);
+// Whether portacl has the element type of the call's tensor; other integers than uint8 are
+// PyTorch's.
+bool Serves(const Row& row, const torch_abi::Value* stack);
 
 void Call(const Row& row, torch_abi::Value* stack);
 

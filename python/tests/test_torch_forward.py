@@ -73,7 +73,7 @@ def test_nearest_exact(dtype):
     assert torch.equal(got, wanted)
 
 
-def test_pictures_in_uint8_stay_with_pytorch():
+def test_pictures_in_uint8():
     picture = (random(1, 3, 8, 10) * 255).to(torch.uint8)
     for input in (picture, picture.contiguous(memory_format=torch.channels_last)):
         wanted = F.interpolate(input, (16, 20), mode="nearest-exact")

@@ -220,7 +220,9 @@ def test_profile_books_what_is_taken_and_what_is_not():
         with pt.profile(sample=2) as report:
             for _ in range(4):
                 F.interpolate(x, size=(5, 5), mode="nearest-exact").sum().backward()
+            pt.enable()
             F.interpolate(pictures, size=(5, 5), mode="nearest-exact")
+            pt.enable(forward=True)
             for _ in range(2):  # PyTorch's own would end the process
                 F.grid_sample(x.detach(), bad, padding_mode="border", align_corners=False)
             pt.interpolate_nearest_exact(x.detach(), size=3)
@@ -232,13 +234,13 @@ def test_profile_books_what_is_taken_and_what_is_not():
         rows = {(row.operator, row.dtype): row for row in report.rows.values()}
         backward = rows["_upsample_nearest_exact2d_backward", "float32"]
         assert (backward.calls, backward.compared, backward.reason) == (4, 2, "")
-        assert rows["_upsample_nearest_exact2d", "uint8"].reason == "dtype uint8"
+        assert rows["_upsample_nearest_exact2d", "uint8"].reason == "forward=True is not set"
         sampler = rows["grid_sampler_2d", "float32"]
         assert (sampler.calls, sampler.compared) == (2, 0)
         assert rows["upsample_nearest_exact", "float32"].calls == 1
         assert (report.calls, report.taken) == (12, 11)
         assert report.closing_line().startswith("portacl took 11 of 12 calls; about ")
-        assert "not taken: dtype uint8" in report.table()
+        assert "not taken: forward=True is not set" in report.table()
         with pt.profile() as silent:
             pass
         assert silent.calls == 0 and silent.closing_line().startswith("portacl took 0 of 0 calls")

@@ -131,7 +131,7 @@ def test_kernels_are_used(way):
 
 
 @pytest.mark.parametrize("mode", ["nearest", "bilinear", "bicubic"])
-def test_pictures_stay_pytorchs(way, mode):
+def test_pictures_keep_pytorchs_bits(way, mode):
     picture = torch.randint(0, 256, (1, 3, 9, 8), dtype=torch.uint8)
     want = F.interpolate(picture, size=(20, 5), mode=mode)
     with pt.accelerated(forward=True):

@@ -13,6 +13,7 @@ import torch
 from .._arrays import check_tensor
 from .._numbers import flag, resize_flags, shown
 from .._operators import INTERPOLATIONS, PADDINGS, _choose
+from .._upsample import Exact
 from ._library import ops
 
 
@@ -154,6 +155,8 @@ def interpolate(
     align_corners: Optional[bool] = None,
     recompute_scale_factor: Optional[bool] = None,
     antialias: bool = False,
+    *,
+    exact: Exact = "pytorch",
 ) -> torch.Tensor:
     """Resize as ``torch.nn.functional.interpolate`` does, with portacl's kernels both ways.
 
@@ -164,7 +167,7 @@ def interpolate(
 
     Args:
         input: (N, C, L), (N, C, H, W) or (N, C, D, H, W) on the CPU or a GPU; float16, bfloat16,
-            float32, float64.
+            float32, float64; on the CPU also uint8, with the bits of PyTorch's kernels.
         size: spatial extents of the result, or one for all axes; NumPy's numbers and tensors
             without axes are numbers, too.
         scale_factor: result extent / input extent per axis, or one for all; the result has
@@ -176,6 +179,8 @@ def interpolate(
         recompute_scale_factor: compute coordinates from the sizes, not from ``scale_factor``.
         antialias: whether an axis that shrinks averages over all elements that one output covers.
             Not for the nearest modes.
+        exact: whose bits a picture (N, C, H, W) in uint8 has, "bilinear" or "bicubic": "pytorch";
+            "pillow", antialiased as Pillow 13 does; "pillow<13", as its older releases do.
 
     Returns:
         The resized tensor in the memory format of ``input``.
@@ -186,7 +191,7 @@ def interpolate(
         TypeError: an extent is no integer.
 
     """
-    modes = resize_flags(align_corners, antialias)
+    modes = resize_flags(align_corners, antialias, exact)
     return _interpolate(
         "interpolate", input, size, scale_factor, mode, modes, bool(recompute_scale_factor)
     )
@@ -198,7 +203,7 @@ def _interpolate(
     size: Any,
     scale_factor: Any,
     mode: str,
-    modes: tuple[bool, bool] = (False, False),
+    modes: tuple[bool, int] = (False, False),
     recompute: bool = False,
 ) -> torch.Tensor:
     _check_device(name, input=input)
@@ -222,6 +227,11 @@ def _interpolate(
         operator = ops.upsample_nearest if mode == "nearest" else ops.upsample_nearest_exact
         result: torch.Tensor = operator(input, sizes, scales)
         return result
+    if modes[1] not in (0, 1):
+        if modes[0] or scales is not None:
+            raise ValueError(f"{name}: Pillow has neither align_corners nor scale_factor: give size")
+        picture: torch.Tensor = ops.resize_as_pillow(input, sizes, mode == "bicubic", modes[1])
+        return picture
     operator = ops.upsample_cubic if mode == "bicubic" else ops.upsample_linear
     result = operator(input, sizes, scales, *modes)
     return result

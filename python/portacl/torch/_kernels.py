@@ -104,7 +104,7 @@ def _resize(
     input: torch.Tensor,
     output_size: Sequence[int],
     scales: Optional[Scales],
-    *modes: bool,
+    *modes: int,
 ) -> torch.Tensor:
     """Resized values in the memory format of ``input``."""
     shape = (*input.shape[:2], *output_size)

@@ -51,6 +51,11 @@ for _name, _modes in _RESIZE_MODES.items():
         tags=_TAGS,
     )
 torch.library.define(
+    "portacl::resize_as_pillow",
+    "(Tensor input, SymInt[] output_size, bool cubic, int release) -> Tensor",
+    tags=_TAGS,
+)
+torch.library.define(
     "portacl::affine_grid",
     "(Tensor theta, SymInt[] size, bool align_corners) -> Tensor",
     tags=_TAGS,
@@ -340,6 +345,17 @@ for _name in _RESIZE_MODES:
         _setup_resize,
         partial(_resize_second_order, getattr(ops, _name)),
     )
+
+
+def _resize_as_pillow(
+    input: torch.Tensor, output_size: Sequence[int], cubic: bool, release: int
+) -> torch.Tensor:
+    kernel = _kernels.RESIZES["upsample_cubic" if cubic else "upsample_linear"]
+    return kernel(input, output_size, None, False, release)
+
+
+torch.library.impl("portacl::resize_as_pillow", "cpu", _resize_as_pillow)
+torch.library.register_fake("portacl::resize_as_pillow", _fake_resize)
 _register_linear(
     "affine_grid",
     _kernels.affine_grid,

@@ -85,7 +85,7 @@ class _Replacement:
                 first.impl(name, kernel, key)
                 first._destroy()
                 if uses_native_kernels and self.device == "cpu":
-                    # Resizing passes pictures of integers on to PyTorch's kernels, where they are
+                    # Resizing passes pictures of other integers on to PyTorch's kernels, where they are
                     # known.
                     names = [name for name in self.kernels if _stands_aside or name not in _RESIZES]
                     native = _core.TorchKernels(names)
@@ -199,8 +199,9 @@ def _is_forward_in_place(tensor: torch.Tensor) -> bool:
 
 
 def _resize(name: str, input: torch.Tensor, output_size: Sequence[int], *rest: Any) -> torch.Tensor:
-    if not (input.is_floating_point() and _is_forward_in_place(input)):
-        # Pictures in uint8, or the kernel stands aside: PyTorch's own is still behind the
+    taken = input.dtype in _DTYPES or (input.dtype == torch.uint8 and not input.is_cuda)
+    if not (taken and _is_forward_in_place(input)):
+        # Pictures of other integers, or the kernel stands aside: PyTorch's own is still behind the
         # operator's out= variant.
         stock = getattr(torch.ops.aten, name).out
         return stock(input, output_size, *rest, out=input.new_empty(0))
@@ -335,7 +336,8 @@ def enable(
             16-bit types whole elements do, because PyTorch rounds coordinates or weights.
             Nearest-exact takes another element in a few size pairs: the one that PyTorch's
             own gradient takes. So does nearest of 1D and 3D tensors, almost everywhere, if
-            ``scale_factor`` leaves an extent unchanged. Pictures of integers stay
+            ``scale_factor`` leaves an extent unchanged. Pictures in uint8 keep PyTorch's bits;
+            vectors and volumes in uint8, which PyTorch lacks, are there. Other integers stay
             PyTorch's.
         device: ``"cpu"``, or ``"cuda"``: for tensors on NVIDIA GPUs, with the bits of the CPU's
             kernels, on PyTorch's current stream. Each device is enabled by itself.

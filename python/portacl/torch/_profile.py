@@ -163,7 +163,7 @@ def _shapes(arguments: Sequence[Any], result: Any) -> str:
     return f"{given} -> {', '.join(text(r) for r in results)}"
 
 
-def _why_not(device: str, is_forward: bool, tensor: torch.Tensor) -> str:
+def _why_not(device: str, is_forward: bool, is_resize: bool, tensor: torch.Tensor) -> str:
     """Why portacl's kernel does not compute a call of PyTorch's operator; "" if it does."""
     if device == "CUDA" and _override.is_enabled(is_forward, "cuda"):
         return (
@@ -171,7 +171,8 @@ def _why_not(device: str, is_forward: bool, tensor: torch.Tensor) -> str:
         )
     if device != "CPU":
         return f"device {device.lower()}"
-    if tensor.dtype not in _DTYPES:
+    is_picture = is_resize and is_forward and tensor.dtype == torch.uint8
+    if tensor.dtype not in _DTYPES and not is_picture:
         return f"dtype {str(tensor.dtype).removeprefix('torch.')}"
     if _override.is_enabled(forward=is_forward):
         return ""
@@ -240,9 +241,12 @@ def _watch() -> None:
                         continue
 
                     def reason(
-                        tensor: Any, device: str = device, is_forward: bool = is_forward
+                        tensor: Any,
+                        device: str = device,
+                        is_forward: bool = is_forward,
+                        is_resize: bool = "upsample" in name,
                     ) -> str:
-                        return _why_not(device, is_forward, tensor)
+                        return _why_not(device, is_forward, is_resize, tensor)
 
                     watched = _watching(name, device, kernel, reason)
                     aten.impl(name, watched, device, with_keyset=True)
