@@ -232,9 +232,7 @@ std::string ProfileOf(const RunOptions& options) {
     source = "PORTACL_PROFILE";
   }
   if (profile.empty()) {
-    const bool vendors =
-        IsVendorName(options.op) || options.dtype == "uint8";  // native has no bytes
-    profile = vendors ? portaclGetProfile() : "native";
+    profile = IsVendorName(options.op) ? portaclGetProfile() : "native";
   }
   if (std::find(std::begin(kProfiles), std::end(kProfiles), profile) == std::end(kProfiles)) {
     throw BadInput(
