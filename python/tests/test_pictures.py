@@ -6,8 +6,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
-import portacl
 import pytest
+
+import portacl
 from portacl import _core
 
 torch = pytest.importorskip("torch")
@@ -168,7 +169,9 @@ def test_workers_of_a_loader_resize_with_it():
     try:
         pt.enable(forward=True)
         F.interpolate(torch.zeros(1, 3, 9, 9, dtype=torch.uint8), (4, 4), mode="bilinear")
-        loader = torch.utils.data.DataLoader(pictures, num_workers=1, multiprocessing_context="fork")
+        loader = torch.utils.data.DataLoader(
+            pictures, num_workers=1, multiprocessing_context="fork"
+        )
         for got, one in zip(loader, want):
             assert torch.equal(got[0], one)
     finally:

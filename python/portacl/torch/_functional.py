@@ -229,7 +229,9 @@ def _interpolate(
         return result
     if modes[1] not in (0, 1):
         if modes[0] or scales is not None:
-            raise ValueError(f"{name}: Pillow has neither align_corners nor scale_factor: give size")
+            raise ValueError(
+                f"{name}: Pillow has neither align_corners nor scale_factor, only size"
+            )
         picture: torch.Tensor = ops.resize_as_pillow(input, sizes, mode == "bicubic", modes[1])
         return picture
     operator = ops.upsample_cubic if mode == "bicubic" else ops.upsample_linear

@@ -85,8 +85,8 @@ class _Replacement:
                 first.impl(name, kernel, key)
                 first._destroy()
                 if uses_native_kernels and self.device == "cpu":
-                    # Resizing passes pictures of other integers on to PyTorch's kernels, where they are
-                    # known.
+                    # Resizing passes other integers than uint8 on to PyTorch's kernels, where these
+                    # are known.
                     names = [name for name in self.kernels if _stands_aside or name not in _RESIZES]
                     native = _core.TorchKernels(names)
                 for name in self.kernels.keys() - set(native.names if native else ()):
