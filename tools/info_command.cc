@@ -76,7 +76,7 @@ constexpr InfoLine kSettings[] = {
     {"impl", "PORTACL_IMPL", "kernels that are forced"},
     {"profile", "PORTACL_PROFILE", "what the aclnn API accepts"},
     {"edition", "PORTACL_EDITION", "the pages that the aclnn API follows"},
-    {"strict", "PORTACL_STRICT", "refuses calls that otherwise get a warning"}};
+    {"strict", "PORTACL_STRICT", "refuses what otherwise gets a warning"}};
 
 template <size_t kSize>
 std::string LinesOf(const Json& info, const InfoLine (&lines)[kSize]) {

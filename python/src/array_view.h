@@ -18,9 +18,8 @@ class ArrayView {
   enum class Elements { kFloats, kIndices, kPictures };
 
   // `name` is the parameter's name in messages. Throws TypeError if `object` is no array, or its
-  // dtype is none that `elements` says. Throws ValueError if it is not in this machine's memory, its
-  // rank is none that an operator takes, or it is
-  // read-only and Access is kWrite.
+  // dtype is none that `elements` says. Throws ValueError if it is not in this machine's memory,
+  // its rank is none that an operator takes, or it is read-only and Access is kWrite.
   ArrayView(nanobind::handle object, const char* name, Access access,
             Elements elements = Elements::kFloats);
   ~ArrayView();

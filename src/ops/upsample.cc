@@ -60,10 +60,7 @@ class ResamplePlan final : public Plan {
       MakeTable(axis);
       *axes[axis] = tables_[axis]->axis();
     }
-    const auto& kernels = KernelsFor<ResampleParams>();
-    const bool only_here = params_.dtype == base::DType::kUInt8 && device() != cuda::kCpu;
-    PORTACL_RETURN_IF_ERROR(chosen_.Choose(
-        refusals(), only_here ? KernelList<ResampleParams>{kernels.back()} : kernels, params_));
+    PORTACL_RETURN_IF_ERROR(ChooseKernel());
     kernel_ = chosen_.label();
     workspace_size_ = chosen_.workspace_size();
     constexpr int64_t kSmall = 4096;  // elements
@@ -79,6 +76,15 @@ class ResamplePlan final : public Plan {
   }
 
  private:
+  Status ChooseKernel() {
+    const KernelList<ResampleParams>& kernels = KernelsFor<ResampleParams>();
+    // A GPU has no kernel of bytes: the reference alone is offered.
+    if (params_.dtype == base::DType::kUInt8 && device() != cuda::kCpu) {
+      return chosen_.Choose(refusals(), KernelList<ResampleParams>{kernels.back()}, params_);
+    }
+    return chosen_.Choose(refusals(), kernels, params_);
+  }
+
   void MakeTable(size_t axis) {
     const ResampleRule& rule = rules_[axis];
     const size_t missing = 3 - static_cast<size_t>(axes_);

@@ -30,6 +30,20 @@ PORTACL_ABI_OF(aclnnRoiAlign, aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrt
 PORTACL_ABI_OF(aclnnRoiAlignV2, aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
 PORTACL_ABI_OF(aclnnRoiAlignV2Backward, aclnnStatus(void*, uint64_t, aclOpExecutor*, aclrtStream));
 
+PORTACL_ABI_OF(portaclPlanRoiAlign,
+               int32_t(const portaclTensor*, const portaclTensor*, int64_t, int64_t, double,
+                       int64_t, int32_t, int32_t, const portaclTensor*, portaclPlan**));
+PORTACL_ABI_OF(portaclPlanRoiAlignBackward,
+               int32_t(const portaclTensor*, const portaclTensor*, const portaclTensor*, int64_t,
+                       int64_t, double, int64_t, int32_t, int32_t, const portaclTensor*,
+                       portaclPlan**));
+PORTACL_ABI_OF(portaclPlanRoiAlignRotated,
+               int32_t(const portaclTensor*, const portaclTensor*, int64_t, int64_t, double,
+                       int64_t, int32_t, int32_t, const portaclTensor*, portaclPlan**));
+PORTACL_ABI_OF(portaclPlanRoiAlignRotatedBackward,
+               int32_t(const portaclTensor*, const portaclTensor*, int64_t, int64_t, double,
+                       int64_t, int32_t, int32_t, const portaclTensor*, portaclPlan**));
+
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 // Floats (or indices) one behind the other in device memory.

@@ -390,9 +390,12 @@ TEST_F(MsDeformAttnKernels, DoNotDependOnThreads) {
   ASSERT_TRUE(RunBackward(portacl::ref::kMsDeformAttnBackward, {}, &want));
   for (int threads = 1; threads <= 40; threads += threads < 8 ? 1 : 8) {
     portacl::runtime::SetNumThreads(threads);
-    const auto& forward = portacl::cpu::MsDeformAttnKernels().front();
-    const auto& backward = portacl::cpu::MsDeformAttnBackwardKernels().front();
-    if (!forward.available()) GTEST_SKIP() << "this CPU lacks " << forward.name;
+    const auto forwards = portacl::cpu::MsDeformAttnKernels();
+    size_t best = 0;
+    while (best < forwards.size() && !forwards[best].available()) ++best;
+    if (best == forwards.size()) GTEST_SKIP() << "this CPU has the reference alone";
+    const auto& forward = forwards[best];
+    const auto& backward = portacl::cpu::MsDeformAttnBackwardKernels()[best];
     ASSERT_TRUE(RunForward(forward, &c));
     EXPECT_TRUE(SameAs(want.output, c.output)) << threads;
     for (const char* const path : backward.paths) {

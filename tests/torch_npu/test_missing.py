@@ -12,7 +12,6 @@ pytest.importorskip("torch_npu")
 CALLS = {
     "EmbeddingBag": "F.embedding_bag(torch.tensor([0, 1, 2]).npu(), x, torch.tensor([0, 2]).npu())",
     "RotatedNMS": "torch_npu.npu_nms_rotated(torch.rand(3, 5).npu(), torch.rand(3).npu(), 0.5, 0.1)",
-    "ROIAlign": "torch_npu.npu_roi_align(x[None, None], torch.zeros(1, 5).npu(), 0.25, 3, 3, 2, 0)",
 }
 
 

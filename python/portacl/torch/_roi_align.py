@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.machinery
 import sys
+import threading
 import types
 import warnings
 from collections.abc import Callable
@@ -26,7 +27,7 @@ SCHEMAS = {
     "roi_align_rotated_backward": f"(Tensor grad, Tensor rois, {_NUMBERS}, {_SIZE}, {_END}, "
     "bool clockwise) -> Tensor",
 }
-"""Those of torchvision's operators; behind them what rotated rois have more."""
+"""The schemas of torchvision's operators; rotated rois add a flag behind them."""
 
 _AVERAGE = 0
 Rest = Any
@@ -152,22 +153,30 @@ class _Torchvision:
 
     def __init__(self) -> None:
         self.wanted = False
+        self._lock = threading.RLock()
         self._library: Optional[torch.library.Library] = None
 
     def apply(self) -> None:
         """Bring PyTorch's dispatcher into the wanted state."""
+        with self._lock:
+            self._apply()
+
+    def _apply(self) -> None:
         wanted = self.wanted and _MODULE in sys.modules
         if not wanted and self._library is not None:
             self._library._destroy()  # torchvision's own kernels come back
             self._library = None
         if not wanted or self._library is not None:
             return
+        try:
+            stock = {name: torch.library.get_kernel(f"torchvision::{name}", "CPU") for name in _REPLACED}
+        except RuntimeError:
+            return  # a torchvision whose compiled operators did not load
         library = torch.library.Library("torchvision", "IMPL")
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Warning only once for all operators")
-            for name in _REPLACED:
-                stock = torch.library.get_kernel(f"torchvision::{name}", "CPU")
-                library.impl(name, _kernel(name, stock), "CPU", allow_override=True)
+            for name, kernel in stock.items():
+                library.impl(name, _kernel(name, kernel), "CPU", allow_override=True)
         self._library = library
 
     # A finder: loads torchvision's module as everybody does, and replaces its kernels then.

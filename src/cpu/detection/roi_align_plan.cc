@@ -35,6 +35,13 @@ uint64_t TableBytes(const RoiAlignParams& p, const Geometry& g, int64_t size) {
   return RoundUp(static_cast<uint64_t>(kLine + indices * 4 + (g.y_taps + g.x_taps + 1) * size));
 }
 
+// Parts of an image's block of channels: enough for all slots.
+int64_t PartsOf(const RoiAlignParams& p, const Geometry& g) {
+  if (g.slots <= 1) return 1;
+  const int64_t most = p.backward ? p.height : std::max<int64_t>(p.rois, 1);
+  return std::min(most, DivideUp(2 * g.slots, p.images * g.blocks));
+}
+
 // The parts of a slot. Null where they are too large.
 bool CutSlot(const RoiAlignParams& p, int64_t lanes, int64_t size, Geometry* g) {
   const int64_t strip_rows = p.backward ? DivideUp(p.height, g->parts) : p.height;
@@ -76,12 +83,15 @@ std::optional<RoiAlignPlan> PlanRoiAlign(const RoiAlignParams& p, int64_t lanes)
   const bool counted = base::CheckedMul(p.rois, p.channels, &work) &&
                        base::CheckedMul(work, p.pooled_height * p.pooled_width, &work);
   g.slots = counted && work < kGrain ? 1 : runtime::NumThreads();
-  const int64_t most_parts = p.backward ? p.height : std::max<int64_t>(p.rois, 1);
-  if (g.slots > 1) g.parts = std::min(most_parts, DivideUp(2 * g.slots, p.images * g.blocks));
+  g.parts = PartsOf(p, g);
   if (g.y_taps > kMostExtent || g.x_taps > kMostExtent) return std::nullopt;
   g.table_bytes = TableBytes(p, g, size);
   if (p.rois > kMostBytes / static_cast<int64_t>(g.table_bytes)) return std::nullopt;
   if (!CutSlot(p, lanes, size, &g)) return std::nullopt;
+  // Forward, a slot holds a whole plane: few threads work on a large one.
+  const int64_t most_slots = kMostBytes / static_cast<int64_t>(g.slot_bytes);
+  g.slots = std::clamp<int>(static_cast<int>(most_slots), 1, g.slots);
+  if (!p.backward) g.parts = PartsOf(p, g);
   g.slots_begin = RoundUp(static_cast<uint64_t>(p.rois) * g.table_bytes);
   plan.workspace_size = g.slots_begin + static_cast<uint64_t>(g.slots) * g.slot_bytes;
   return plan;

@@ -34,12 +34,14 @@ def test_a_routed_result_leaves_memory_alone_that_queued_work_still_uses(kind):
     other = threading.Thread(target=repeated_until, args=(stop, result, expected, wrong))
     other.start()
     changed = 0
-    for _ in range(100):
-        own = host.npu()
-        F.interpolate(busy, scale_factor=2, mode="bicubic")  # the stream has something to do
-        later = F.interpolate(own, scale_factor=2, mode="nearest-exact")
-        del own
-        changed += not torch.equal(later.cpu(), enlarged)
-    stop.set()
-    other.join()
+    try:
+        for _ in range(100):
+            own = host.npu()
+            F.interpolate(busy, scale_factor=2, mode="bicubic")  # the stream has something to do
+            later = F.interpolate(own, scale_factor=2, mode="nearest-exact")
+            del own
+            changed += not torch.equal(later.cpu(), enlarged)
+    finally:
+        stop.set()
+        other.join()
     assert (changed, len(wrong)) == (0, 0)
