@@ -304,5 +304,58 @@ TEST_F(RoiAlign, RefusesWhatNoRoiCanBe) {
             op + "out has shape [4, 3, 3, 2], but must be [4, 3, 4, 2]");
 }
 
+TEST_F(RoiAlign, ABadImageWarnsAndIsAnErrorOfTheStreamWhenStrict) {
+  const Device<float> self(Numbers(kImage)), rois({1, 1, 9, 9, 1, 1, 9, 9}), out(Numbers(2 * 18));
+  const TensorHandle in = self.Tensor(ImageShape()), boxes = rois.Tensor({2, 4});
+  const TensorHandle to = out.Tensor({2, 3, 3, 2});
+  for (const int32_t bad : {-1, 2, std::numeric_limits<int32_t>::max()}) {
+    const Device<int32_t> images({1, bad});
+    const TensorHandle of = images.Tensor({2});
+    const auto run = [&] {
+      return Execute(
+          [&](uint64_t* size, aclOpExecutor** executor) {
+            return aclnnRoiAlignGetWorkspaceSize(in.get(), boxes.get(), of.get(), "avg", 3, 2, 2,
+                                                 0.5f, to.get(), size, executor);
+          },
+          aclnnRoiAlign);
+    };
+    portaclSetStrict(1);
+    EXPECT_EQ(run(), ACLNN_ERR_PARAM_INVALID) << bad;
+    EXPECT_THAT(TakeMessage(), testing::HasSubstr("gives roi 1 no image in [0, 2)"));
+    portaclSetStrict(0);
+    ASSERT_EQ(run(), ACLNN_SUCCESS) << TakeMessage();
+    const std::vector<float> got = out.Get();
+    EXPECT_NE(std::vector<float>(got.begin(), got.begin() + 18), std::vector<float>(18, 0.0f));
+    EXPECT_EQ(std::vector<float>(got.begin() + 18, got.end()), std::vector<float>(18, 0.0f));
+  }
+}
+
+TEST_F(RoiAlign, RotatedRoisThatNameNothingGiveZero) {
+  const float inf = std::numeric_limits<float>::infinity();
+  std::vector<float> image = Numbers(kImage), boxes;
+  for (const std::array<float, 5>& roi :
+       std::initializer_list<std::array<float, 5>>{{kNan, 4, 6, 6, 0},
+                                                   {4, inf, 6, 6, 0},
+                                                   {4, 4, kNan, 6, 0},
+                                                   {4, 4, 6, 6, kNan},
+                                                   {4, 4, 6, 6, inf},
+                                                   {4, 4, 6, 6, 0x1p20f},
+                                                   {1e30f, 4, 6, 6, 1}}) {
+    boxes.push_back(1);
+    boxes.insert(boxes.end(), roi.begin(), roi.end());
+  }
+  const auto rois = static_cast<int64_t>(boxes.size() / 6);
+  std::vector<float> pooled(static_cast<size_t>(rois * 18), kNan), gradient(kImage, kNan);
+  const portacl::Tensor in(image.data(), {2, 3, 9, 7}), of(boxes.data(), {rois, 6});
+  const portacl::Tensor out(pooled.data(), {rois, 3, 3, 2}), to(gradient.data(), {2, 3, 9, 7});
+  ASSERT_TRUE(portacl::roi_align_rotated(in, of, out, {.sampling_ratio = 2}).ok())
+      << portaclGetErrorMessage();
+  EXPECT_EQ(pooled, std::vector<float>(pooled.size(), 0.0f));
+  std::fill(pooled.begin(), pooled.end(), 1.0f);
+  ASSERT_TRUE(portacl::roi_align_rotated_backward(out, of, to, {.sampling_ratio = 2}).ok())
+      << portaclGetErrorMessage();
+  EXPECT_EQ(gradient, std::vector<float>(kImage, 0.0f));
+}
+
 }  // namespace
 }  // namespace portacl_test
