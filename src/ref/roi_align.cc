@@ -2,6 +2,7 @@
 // how it is weighed depends on y alone and on x alone. So each bin has a table of taps for either
 // axis, and the products of both are its weights. Maxima and rotated rois go sample by sample.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -139,6 +140,34 @@ class UprightAverage {
 
 // ---- maxima ------------------------------------------------------------------------------------
 
+// The samples of a bin along an axis that count. A huge roi has far more samples than these.
+struct Counted {
+  int64_t first = 0;
+  int64_t last = 0;  // one behind
+};
+
+// Samples lie in ascending or descending order, so those that count stand together.
+template <class F>
+Counted CountedOf(const ops::RoiAxis<F>& axis, int64_t bin) {
+  const auto split = [&](const auto& before) {
+    int64_t first = 0, last = axis.samples;
+    while (first < last) {
+      const int64_t middle = first + (last - first) / 2;
+      if (before(axis.At(bin, middle))) {
+        first = middle + 1;
+      } else {
+        last = middle;
+      }
+    }
+    return first;
+  };
+  const F low = -1, high = static_cast<F>(axis.extent);
+  if (axis.bin < 0) {
+    return {split([&](F at) { return at > high; }), split([&](F at) { return at >= low; })};
+  }
+  return {split([&](F at) { return at < low; }), split([&](F at) { return at <= high; })};
+}
+
 template <class T, class F = base::ComputeType<T>>
 class UprightMaximum {
  public:
@@ -153,6 +182,8 @@ class UprightMaximum {
   void BeginBin(int64_t ph, int64_t pw) {
     ph_ = ph;
     pw_ = pw;
+    y_ = CountedOf(roi_.y, ph);
+    x_ = CountedOf(roi_.x, pw);
   }
   F Pool(const Plane<T>& plane) const { return Winner(plane).value; }
 
@@ -178,19 +209,26 @@ class UprightMaximum {
     Corners<F> corners;
   };
 
-  // The first of equal ones; NaN wins. No sample: 0.
+  // The first of equal ones; NaN wins. No sample: 0. All samples that do not count are 0, so only
+  // the first of these can win: (0, 0), or behind the first row, or behind all rows.
   Sample Winner(const Plane<T>& plane) const {
+    if (roi_.y.samples == 0 || roi_.x.samples == 0) return Sample{};
     std::optional<Sample> most;
-    for (int64_t iy = 0; iy < roi_.y.samples; ++iy) {
-      for (int64_t ix = 0; ix < roi_.x.samples; ++ix) {
+    const auto take = [&most](const Sample& sample) {
+      const bool wins = most && (sample.value > most->value ||
+                                 (std::isnan(sample.value) && !std::isnan(most->value)));
+      if (!most || wins) most = sample;
+    };
+    if (y_.first > 0 || x_.first > 0 || y_.last == 0 || x_.last == 0) take(Sample{});
+    for (int64_t iy = y_.first; iy < y_.last; ++iy) {
+      for (int64_t ix = x_.first; ix < x_.last; ++ix) {
         const Corners<F> corners(roi_.y.At(ph_, iy), roi_.x.At(pw_, ix), p_);
-        const F value = ValueOf(plane, corners);
-        const bool wins =
-            most && (value > most->value || (std::isnan(value) && !std::isnan(most->value)));
-        if (!most || wins) most = Sample{value, corners};
+        take(Sample{ValueOf(plane, corners), corners});
       }
+      if (iy == 0 && x_.last < roi_.x.samples) take(Sample{});
     }
-    return most.value_or(Sample{});
+    if (y_.last < roi_.y.samples) take(Sample{});
+    return *most;
   }
 
   // One that does not count is 0.
@@ -216,6 +254,7 @@ class UprightMaximum {
   Roi<F> roi_;
   int64_t ph_ = 0;
   int64_t pw_ = 0;
+  Counted y_, x_;
 };
 
 // ---- rotated rois ------------------------------------------------------------------------------

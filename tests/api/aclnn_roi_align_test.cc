@@ -330,6 +330,23 @@ TEST_F(RoiAlign, ABadImageWarnsAndIsAnErrorOfTheStreamWhenStrict) {
   }
 }
 
+// A roi of 10^9 pixels has 65,536 samples a bin along each axis; most of them lie outside.
+TEST_F(RoiAlign, AMaximumOfAHugeRoiEnds) {
+  std::vector<float> image(kImage, 2.0f), boxes = {0, -5e8f, -5e8f, 5e8f, 5e8f}, pooled(3, kNan);
+  const portacl::Tensor in(image.data(), {2, 3, 9, 7}), of(boxes.data(), {1, 5});
+  const portacl::Tensor out(pooled.data(), {1, 3, 1, 1});
+  const auto pool = [&] {
+    return portacl::roi_align(in, of, out, {.mode = portacl::RoiMode::kMax}).ok();
+  };
+  ASSERT_TRUE(pool()) << portaclGetErrorMessage();
+  EXPECT_EQ(pooled, std::vector<float>(3, 0.0f));  // no sample meets the image
+  boxes = {0, -1e6f, -1e6f, 1e6f, 1e6f};
+  ASSERT_TRUE(pool()) << portaclGetErrorMessage();
+  boxes = {0, -3e4f, -3e4f, 3e4f, 3e4f};
+  ASSERT_TRUE(pool()) << portaclGetErrorMessage();
+  EXPECT_EQ(pooled, std::vector<float>(3, 2.0f));  // samples are a pixel apart
+}
+
 TEST_F(RoiAlign, RotatedRoisThatNameNothingGiveZero) {
   const float inf = std::numeric_limits<float>::infinity();
   std::vector<float> image = Numbers(kImage), boxes;
