@@ -45,3 +45,9 @@ ends 0 "never" "^$(date +%F) .*good"
 file "$old$work/good |"
 export CI=true
 ends 0 "$(date +%F) | 1 | $work/good | 7 \\| 8 tests, good" "^2020-01-02"
+
+# There, a part fails only if it has passed before.
+file "never | 3 | $work/bad |"
+ends 0 "it has never passed" "^never"
+file "$old$work/bad |"
+ends 1 'FAILED (1)' "^2020-01-02"
