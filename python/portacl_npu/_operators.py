@@ -55,7 +55,7 @@ _PLUGINS_OWN = frozenset(
     npu_format_cast_.acl_format npu_prefetch npu_view_copy one_ print_npugraph_tensor
     save_npugraph_tensor save_npugraph_tensor.tensor_list set_op_timeout_ms
     super_kernel_scope_begin super_kernel_scope_end npu_alloc_float_status
-    npu_clear_float_status npu_get_float_status
+    npu_clear_float_status npu_get_float_status npu_roi_align npu_roi_alignbk
     """.split()
 )
 

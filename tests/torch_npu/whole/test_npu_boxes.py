@@ -91,3 +91,23 @@ def test_a_mask_of_boxes_that_no_earlier_one_overlaps():
     assert mask.tolist() == [1, 0, 1, 0] and mask.dtype == torch.uint8
     wide = torch.cat((boxes, torch.rand(4, 3)), 1)  # 8 columns, as its page has them
     close(torch_npu.npu_nms_with_mask(wide.npu(), 0.5)[0], boxes)
+
+
+def test_roi_align_of_a_ramp_is_the_ramp_in_the_middle_of_its_bins():
+    y, x = torch.meshgrid(torch.arange(40.0), torch.arange(48.0), indexing="ij")
+    image = torch.stack([x + 10 * y, y - x])[None]
+    boxes = torch.tensor([[0, 8, 16, 36.0, 44], [0, 40, 24, 96.0, 80]])
+    pooled = torch_npu.npu_roi_align(image.npu(), boxes.npu(), 0.5, 4, 4, 2, 2).cpu()  # aligned
+    for box, got in zip(boxes[:, 1:] * 0.5 - 0.5, pooled):
+        at = [box[i] + (box[i + 2] - box[i]) * (torch.arange(4) + 0.5) / 4 for i in (0, 1)]
+        rows, columns = torch.meshgrid(at[1], at[0], indexing="ij")
+        want = torch.stack([columns + 10 * rows, rows - columns])
+        torch.testing.assert_close(got, want, rtol=1e-5, atol=1e-4)
+
+
+def test_roi_align_gives_all_of_a_gradient_to_the_image():
+    boxes = torch.tensor([[0, 8, 16, 36.0, 44], [1, 40, 24, 80.0, 60]])
+    gradient = torch.rand(2, 3, 4, 4)
+    size = [2, 3, 40, 48]
+    image = torch_npu.npu_roi_alignbk(gradient.npu(), boxes.npu(), size, 4, 4, 0.5, 2, 2).cpu()
+    torch.testing.assert_close(image.sum((2, 3)), gradient.sum((2, 3)), rtol=1e-5, atol=1e-4)
