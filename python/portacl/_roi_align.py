@@ -7,16 +7,14 @@ from typing import Any
 
 from . import _core
 from ._arrays import check_out, describe, kind_of
-from ._numbers import choose, extents, flag, number
+from ._numbers import choose, extents, flag, is_number, number
 
 MODES = {"avg": 0, "max": 1, "max_corners": 2}
 
 
 def _size(name: str, value: Any, count: int) -> tuple[int, ...]:
     """Extents; one number stands for all of them."""
-    if isinstance(value, int):
-        return (value,) * count
-    given = tuple(extents(name, value, f"{count} ints"))
+    given = extents(name, [value] * count if is_number(value) else value, f"{count} ints")
     if len(given) != count:
         raise ValueError(f"{name} is {list(given)}, but must have {count} values")
     return given

@@ -46,6 +46,12 @@ def test_a_maximum_and_its_gradient():
         portacl.roi_align_backward(pooled, boxes, images.shape, **options)
 
 
+def test_a_size_is_a_number_of_any_library():
+    images, boxes = _case()
+    one, own = (portacl.roi_align(images, boxes, size) for size in (3, np.int64(3)))
+    assert one.shape == own.shape and (one == own).all()
+
+
 def test_refusals_name_what_is_wrong():
     images, boxes = _case()
     boxes[2, 0] = 2
