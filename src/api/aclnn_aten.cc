@@ -167,12 +167,11 @@ class Reader {
 
 aclnnStatus PhaseOneAten(const Row& row, std::span<const Given> given, uint64_t* workspace_size,
                          aclOpExecutor** executor) {
-  return PhaseOne(row.function, workspace_size, executor,
-                  [&](std::shared_ptr<const ops::Plan>* plan) -> Status {
-                    Reader reader(row);
-                    PORTACL_RETURN_IF_ERROR(reader.Read(given));
-                    return reader.Plan(workspace_size != nullptr, executor != nullptr, plan);
-                  });
+  return PhaseOne(row.function, workspace_size, executor, [&](ops::PlannedCall* planned) -> Status {
+    Reader reader(row);
+    PORTACL_RETURN_IF_ERROR(reader.Read(given));
+    return reader.Plan(workspace_size != nullptr, executor != nullptr, &planned->plan);
+  });
 }
 
 Status PlanAten(const char* function, std::span<const Given> given,

@@ -8,6 +8,7 @@
 #include "api/shim.h"
 #include "api/tensor_handles.h"
 #include "ops/call_timer.h"
+#include "ops/recent_plans.h"
 #include "ops/refusal.h"
 
 namespace portacl::api {
@@ -73,12 +74,11 @@ std::shared_ptr<base::TensorDesc> Arguments::Result(const char* name, aclTensor*
 
 Status Arguments::status() const { return null_ ? Status() : invalid_; }
 
-Status ArgumentReader::Plan(bool has_workspace_size, bool has_executor,
-                            std::shared_ptr<const ops::Plan>* plan) {
+Status ArgumentReader::Plan(bool has_workspace_size, bool has_executor, ops::PlannedCall* planned) {
   call_.has_workspace_size = has_workspace_size;
   call_.has_executor = has_executor;
   if (has_workspace_size && has_executor) PORTACL_RETURN_IF_ERROR(arguments_.status());
-  return MakePlan(call_, plan);
+  return ops::MakeOrReusePlan(call_, planned);
 }
 
 aclnnStatus PhaseOne(const char* op, uint64_t* workspace_size, aclOpExecutor** executor,
@@ -92,11 +92,12 @@ aclnnStatus PhaseOne(const char* op, uint64_t* workspace_size, aclOpExecutor** e
         if (const Status status = refusals.CheckProfile(); !status.ok())
           return base::Report(status);
         const ops::CallTimer timer;
-        std::shared_ptr<const ops::Plan> plan;
-        if (const Status status = planner(&plan); !status.ok()) return base::Report(status);
-        timer.Planned(*plan);
-        const uint64_t size = plan->workspace_size();
-        *executor = Handles<aclOpExecutor>().Add(std::make_shared<aclOpExecutor>(std::move(plan)));
+        ops::PlannedCall planned;
+        if (const Status status = planner(&planned); !status.ok()) return base::Report(status);
+        timer.Planned(*planned.plan);
+        const uint64_t size = planned.plan->workspace_size();
+        *executor =
+            Handles<aclOpExecutor>().Add(std::make_shared<aclOpExecutor>(std::move(planned)));
         *workspace_size = size;
         return ACLNN_SUCCESS;
       },

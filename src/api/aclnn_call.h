@@ -12,6 +12,7 @@
 #include "base/status.h"
 #include "base/tensor_desc.h"
 #include "ops/call.h"
+#include "ops/executor.h"
 #include "ops/plan.h"
 
 namespace portacl::api {
@@ -63,8 +64,7 @@ class ArgumentReader {
   void Add(int32_t value) { call_.Add(int64_t{value}); }
   void Add(bool value) { call_.Add(int64_t{value ? 1 : 0}); }
 
-  base::Status Plan(bool has_workspace_size, bool has_executor,
-                    std::shared_ptr<const ops::Plan>* plan);
+  base::Status Plan(bool has_workspace_size, bool has_executor, ops::PlannedCall* planned);
 
  private:
   const char* name() const { return call_.parameter(call_.size()).name; }
@@ -79,17 +79,14 @@ class Planner {
  public:
   template <class Function>
   Planner(Function&& function)  // NOLINT: conversion is its purpose
-      : function_(&function), call_([](const void* target, MadePlan* plan) {
-          return (*static_cast<const std::remove_reference_t<Function>*>(target))(plan);
+      : function_(&function), call_([](const void* target, ops::PlannedCall* planned) {
+          return (*static_cast<const std::remove_reference_t<Function>*>(target))(planned);
         }) {}
-  base::Status operator()(std::shared_ptr<const ops::Plan>* plan) const {
-    return call_(function_, plan);
-  }
+  base::Status operator()(ops::PlannedCall* planned) const { return call_(function_, planned); }
 
  private:
-  using MadePlan = std::shared_ptr<const ops::Plan>;
   const void* function_;
-  base::Status (*call_)(const void*, MadePlan*);
+  base::Status (*call_)(const void*, ops::PlannedCall*);
 };
 
 // Phase 1: plans and makes an executor. On failure *workspace_size is 0 and *executor null, if
@@ -102,10 +99,10 @@ aclnnStatus PhaseOne(const char* op, uint64_t* workspace_size, aclOpExecutor** e
 template <class Read>
 aclnnStatus PhaseOne(const ops::Signature& signature, uint64_t* workspace_size,
                      aclOpExecutor** executor, const Read& read) {
-  const auto planner = [&](std::shared_ptr<const ops::Plan>* made) -> base::Status {
+  const auto planner = [&](ops::PlannedCall* planned) -> base::Status {
     ArgumentReader reader(signature);
     read(reader);
-    return reader.Plan(workspace_size != nullptr, executor != nullptr, made);
+    return reader.Plan(workspace_size != nullptr, executor != nullptr, planned);
   };
   return PhaseOne(signature.name, workspace_size, executor, planner);
 }

@@ -332,20 +332,20 @@ class Reader {
 
 extern "C" {
 
-#define PORTACL_TWO_PHASES(Name, Arguments, function)                                              \
-  aclnnStatus aclnn##Name##GetWorkspaceSize(PARAMETERS_##Arguments, uint64_t* workspaceSize,       \
-                                            aclOpExecutor** executor) {                            \
-    return portacl::api::PhaseOne("aclnn" #Name, workspaceSize, executor,                          \
-                                  [&](std::shared_ptr<const portacl::ops::Plan>* plan) -> Status { \
-                                    Reader reader("aclnn" #Name, Function::function);              \
-                                    reader.READ_##Arguments;                                       \
-                                    return reader.Plan(workspaceSize != nullptr,                   \
-                                                       executor != nullptr, plan);                 \
-                                  });                                                              \
-  }                                                                                                \
-  aclnnStatus aclnn##Name(void* workspace, uint64_t workspaceSize, aclOpExecutor* executor,        \
-                          aclrtStream stream) {                                                    \
-    return portacl::api::PhaseTwo("aclnn" #Name, workspace, workspaceSize, executor, stream);      \
+#define PORTACL_TWO_PHASES(Name, Arguments, function)                                         \
+  aclnnStatus aclnn##Name##GetWorkspaceSize(PARAMETERS_##Arguments, uint64_t* workspaceSize,  \
+                                            aclOpExecutor** executor) {                       \
+    return portacl::api::PhaseOne("aclnn" #Name, workspaceSize, executor,                     \
+                                  [&](portacl::ops::PlannedCall* planned) -> Status {         \
+                                    Reader reader("aclnn" #Name, Function::function);         \
+                                    reader.READ_##Arguments;                                  \
+                                    return reader.Plan(workspaceSize != nullptr,              \
+                                                       executor != nullptr, &planned->plan);  \
+                                  });                                                         \
+  }                                                                                           \
+  aclnnStatus aclnn##Name(void* workspace, uint64_t workspaceSize, aclOpExecutor* executor,   \
+                          aclrtStream stream) {                                               \
+    return portacl::api::PhaseTwo("aclnn" #Name, workspace, workspaceSize, executor, stream); \
   }
 
 PORTACL_COMPANION_OPERATORS(PORTACL_TWO_PHASES)

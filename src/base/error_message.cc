@@ -17,6 +17,8 @@ struct Message {
 
 using ThreadMessage = PerThread<Message>;
 
+PORTACL_STARTS_WITH_THREAD thread_local uint64_t warnings = 0;
+
 }  // namespace
 
 void SetErrorMessage(std::string message) {
@@ -27,7 +29,10 @@ void SetErrorMessage(std::string message) {
   current->warning = false;
 }
 
+uint64_t WarningsOfThread() { return warnings; }
+
 void SetWarningMessage(std::string message) {
+  ++warnings;
   Message* const current = ThreadMessage::Get();
   if (current == nullptr || (current->fresh && !current->warning)) return;
   SetErrorMessage(std::move(message));

@@ -2,6 +2,7 @@
 #ifndef PORTACL_BASE_ERROR_MESSAGE_H_
 #define PORTACL_BASE_ERROR_MESSAGE_H_
 
+#include <cstdint>
 #include <string>
 
 #include "base/status.h"
@@ -13,6 +14,8 @@ void SetErrorMessage(std::string message);
 
 // For a call that succeeds: never in place of an error that nobody has read.
 void SetWarningMessage(std::string message);
+// How many warnings this thread has had.
+uint64_t WarningsOfThread();
 
 // Keeps the message of a failed status for this thread and returns its code.
 int32_t Report(const Status& status);

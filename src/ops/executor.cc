@@ -84,8 +84,9 @@ Status LaunchParts(std::shared_ptr<const Plan> plan, void* stream) {
 
 }  // namespace
 
-Executor::Executor(std::shared_ptr<const Plan> plan)
-    : plan_(std::move(plan)), storages_(plan_->PlannedStorages()) {}
+Executor::Executor(PlannedCall planned)
+    : plan_(std::move(planned.plan)),
+      storages_(planned.storages ? *planned.storages : plan_->PlannedStorages()) {}
 
 void Executor::SetRepeatable() {
   const std::lock_guard lock(mutex_);

@@ -5,17 +5,24 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 
 #include "base/status.h"
 #include "ops/plan.h"
 
 namespace portacl::ops {
 
+// What phase 1 makes. Without storages the plan runs at the addresses that it was planned with.
+struct PlannedCall {
+  std::shared_ptr<const Plan> plan;
+  std::optional<Storages> storages;
+};
+
 // Thread-safe. A run snapshots the addresses when it is enqueued. So an executor may be enqueued
 // again, or get other addresses, while earlier runs are pending.
 class Executor {
  public:
-  explicit Executor(std::shared_ptr<const Plan> plan);
+  explicit Executor(PlannedCall planned);
 
   const Plan& plan() const { return *plan_; }
 
@@ -42,7 +49,7 @@ class Executor {
   const std::shared_ptr<const Plan> plan_;
   mutable std::mutex mutex_;
   Storages storages_;        // guarded by mutex_
-  bool updated_ = false;     // guarded by mutex_: some address is not the planned one
+  bool updated_ = false;     // guarded by mutex_: some address was set after phase 1
   bool repeatable_ = false;  // guarded by mutex_
   bool claimed_ = false;     // guarded by mutex_
 };

@@ -95,9 +95,11 @@ bool FollowsNewestPages() {
 bool Strict() { return Get().strict.load(std::memory_order_relaxed); }
 void SetStrict(bool strict) { Get().strict.store(strict, std::memory_order_relaxed); }
 
+bool ImplIsForced() { return Get().has_impl.load(std::memory_order_acquire); }
+
 std::string ForcedImpl() {
+  if (!ImplIsForced()) return {};
   Settings& settings = Get();
-  if (!settings.has_impl.load(std::memory_order_acquire)) return {};
   const std::lock_guard lock(settings.mutex);
   return settings.impl;
 }

@@ -42,6 +42,7 @@ void SetStrict(bool strict);
 // Name of the forced implementation, "" for the best one.
 std::string ForcedImpl();
 void SetForcedImpl(std::string name);
+bool ImplIsForced();
 
 }  // namespace portacl::ops
 

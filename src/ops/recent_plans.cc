@@ -1,0 +1,178 @@
+// Finds plans by the words of a call: everything that its checks and its plan look at, except the
+// addresses of tensors.
+#include "ops/recent_plans.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/error_message.h"
+#include "base/fork.h"
+#include "ops/settings.h"
+#include "runtime/parallel.h"
+
+namespace portacl::ops {
+namespace {
+
+using base::Status;
+using base::TensorDesc;
+
+// The words of one call; too_many() of one that is not kept.
+class CallWords {
+ public:
+  explicit CallWords(const Call& call) {
+    Add(std::bit_cast<intptr_t>(&call.signature()));
+    Add(runtime::NumThreads());
+    Add((static_cast<int64_t>(CurrentProfile()) << 8 | static_cast<int64_t>(CurrentEdition())) << 8 |
+        (Strict() ? 1 : 0));
+    for (size_t i = 0; i < call.size(); ++i) {
+      std::visit([this](const auto& argument) { AddArgument(argument); }, call.argument(i));
+    }
+  }
+
+  bool too_many() const { return size_ > words_.size(); }
+  std::span<const int64_t> words() const { return {words_.data(), size_}; }
+  uint64_t Hash() const {
+    uint64_t hash = size_;
+    for (const int64_t word : words()) {
+      hash = (hash ^ static_cast<uint64_t>(word)) * 0x9E3779B97F4A7C15u;
+      hash ^= hash >> 32;
+    }
+    return hash;
+  }
+
+ private:
+  void Add(int64_t word) {
+    if (size_ < words_.size()) words_[size_] = word;
+    ++size_;
+  }
+  void GiveUp() { size_ = words_.size() + 1; }
+
+  void Add(const base::Dims& dims) {
+    for (int i = 0; i < dims.rank(); ++i) Add(dims[i]);
+  }
+  void AddArgument(const TensorDesc* tensor) {
+    if (tensor == nullptr) return GiveUp();
+    int64_t head = static_cast<int64_t>(tensor->dtype) << 32 | static_cast<int64_t>(tensor->format);
+    Add(head);
+    head = tensor->has_storage ? 1 : 0;
+    for (const base::Dims* dims : {&tensor->shape, &tensor->strides, &tensor->storage_shape}) {
+      head = head << 8 | dims->rank();
+    }
+    Add(head);
+    Add(tensor->offset);
+    Add(tensor->shape);
+    Add(tensor->strides);
+    Add(tensor->storage_shape);
+  }
+  template <class T>
+  void AddArgument(const std::vector<T>* values) {
+    if (values == nullptr) return GiveUp();
+    Add(static_cast<int64_t>(values->size()));
+    for (const T value : *values) AddArgument(static_cast<Wide<T>>(value));
+  }
+  void AddArgument(const std::array<double, 3>& values) {
+    for (const double value : values) AddArgument(value);
+  }
+  void AddArgument(double value) { Add(std::bit_cast<int64_t>(value)); }
+  void AddArgument(int64_t value) { Add(value); }
+  void AddArgument(const char* /*word*/) { GiveUp(); }
+
+  template <class T>
+  using Wide = std::conditional_t<std::is_floating_point_v<T>, double, int64_t>;
+
+  size_t size_ = 0;
+  std::array<int64_t, 160> words_;
+};
+
+// The addresses of a call's tensors in the order of a plan that maps them one to one.
+Storages StoragesOf(const Call& call, const Plan& plan) {
+  Storages storages{};
+  storages.Grow(plan.num_tensors());
+  for (int i = 0; i < plan.num_inputs(); ++i) {
+    storages[static_cast<size_t>(plan.input(i))] = call.input(static_cast<size_t>(i))->data;
+  }
+  for (int i = 0; i < plan.num_outputs(); ++i) {
+    storages[static_cast<size_t>(plan.output(i))] = call.output(static_cast<size_t>(i))->data;
+  }
+  return storages;
+}
+
+bool MapsOneToOne(const Call& call, const Plan& plan) {
+  const auto count = [&](Form form) { return static_cast<int>(call.signature().CountOf(form)); };
+  return count(Form::kRead) == plan.num_inputs() && count(Form::kWritten) == plan.num_outputs() &&
+         plan.num_inputs() + plan.num_outputs() == plan.num_tensors();
+}
+
+// Thread-safe. A thread that would have to wait for another one finds nothing, and keeps nothing.
+class RecentPlans {
+ public:
+  std::shared_ptr<const Plan> Find(const CallWords& call, uint64_t hash) {
+    const std::unique_lock lock(mutex_, std::try_to_lock);
+    if (!lock.owns_lock()) return nullptr;
+    const Entry& entry = EntryOf(hash);
+    const bool equal = entry.hash == hash && std::ranges::equal(entry.words, call.words());
+    return equal ? entry.plan : nullptr;
+  }
+
+  void Keep(const CallWords& call, uint64_t hash, std::shared_ptr<const Plan> plan) {
+    Entry made{hash, {call.words().begin(), call.words().end()}, std::move(plan)};
+    const std::unique_lock lock(mutex_, std::try_to_lock);
+    if (lock.owns_lock()) std::swap(EntryOf(hash), made);  // the old plan ends without the lock
+  }
+
+ private:
+  struct Entry {
+    uint64_t hash = 0;
+    std::vector<int64_t> words;
+    std::shared_ptr<const Plan> plan;
+  };
+  static constexpr size_t kEntries = 256;
+  Entry& EntryOf(uint64_t hash) { return entries_[hash % kEntries]; }
+
+  base::ForkSafe<std::mutex> mutex_{base::LockRank::kSettings};
+  std::array<Entry, kEntries> entries_;
+};
+
+RecentPlans& Recent() {
+  static constinit base::Immortal<RecentPlans> plans;
+  return plans.Get();
+}
+
+bool IsToBeKept(const Call& call, const Plan& plan, uint64_t warnings) {
+  return plan.small() && plan.parts().empty() && MapsOneToOne(call, plan) &&
+         warnings == base::WarningsOfThread();
+}
+
+}  // namespace
+
+Status MakeOrReusePlan(const Call& call, PlannedCall* planned) {
+  const CallWords words(call);
+  if (words.too_many() || !call.has_workspace_size || !call.has_executor || ImplIsForced()) {
+    return MakePlan(call, &planned->plan);
+  }
+  const uint64_t hash = words.Hash();
+  if (std::shared_ptr<const Plan> plan = Recent().Find(words, hash)) {
+    const Storages storages = StoragesOf(call, *plan);
+    // What a new plan refuses, in the order of its refusals.
+    if (plan->CheckAddresses(storages).ok()) {
+      runtime::PrepareThreads();
+      *planned = {std::move(plan), storages};
+      return {};
+    }
+  }
+  const uint64_t warnings = base::WarningsOfThread();
+  PORTACL_RETURN_IF_ERROR(MakePlan(call, &planned->plan));
+  if (IsToBeKept(call, *planned->plan, warnings)) Recent().Keep(words, hash, planned->plan);
+  return {};
+}
+
+}  // namespace portacl::ops
