@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What each path and variant of the kernels is worth: every call with it and without it.
 
-A path (`packed`) or a variant (`evict`, a way to do a part of a path's work) is left out by
+A path (`packed`) or a variant (`gathered`, a way to do a part of a path's work) is left out by
 PORTACL_IMPL's `:-name`. Both plans of a call take turns on the same tensors in one process; what
 counts is the CPU time of the process, of the turns the median. Rows are the shapes of the
 benchmarks (bench/shapes.json, volumes.json), in both directions if they have two, and random
@@ -9,7 +9,7 @@ calls. A row is measured for a path if the plan takes this path, for a variant i
 path that has it.
 
   bench/ablation.py                                   all names, all rows; takes hours
-  bench/ablation.py --names packed evict --threads 2
+  bench/ablation.py --names packed gathered --threads 2
   bench/ablation.py --filter 'flow|depth' --quick     few turns, no random calls
   bench/ablation.py --names owned --rows              a line for each row, too
   bench/ablation.py --json part1.json                 and again: --from part1.json part2.json
@@ -41,8 +41,6 @@ from portacl_bench.native import INTERPOLATION, PADDING, Library, Planned, Porta
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # The paths that have a variant.
 PATHS_OF_VARIANT = {
-    "evict": ("slab",),
-    "in_lists": ("slab",),
     "gathered": ("slab",),
     "joined": ("joined", "direct"),
     "borders": ("expand",),

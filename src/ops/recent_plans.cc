@@ -31,7 +31,8 @@ class CallWords {
   explicit CallWords(const Call& call) {
     Add(std::bit_cast<intptr_t>(&call.signature()));
     Add(runtime::NumThreads());
-    Add((static_cast<int64_t>(CurrentProfile()) << 8 | static_cast<int64_t>(CurrentEdition())) << 8 |
+    Add((static_cast<int64_t>(CurrentProfile()) << 8 | static_cast<int64_t>(CurrentEdition()))
+            << 8 |
         (Strict() ? 1 : 0));
     for (size_t i = 0; i < call.size(); ++i) {
       std::visit([this](const auto& argument) { AddArgument(argument); }, call.argument(i));

@@ -605,7 +605,7 @@ TEST_F(NativeSettings, PathsAreLeftOutOrTheCallIsRefusedWithTheNames) {
       continue;
     }
     const std::vector<std::pair<const char*, const char*>> rows = {
-        {":-slab-evict", ":x2"}, {":-x2", ":permute"}, {":-x2-permute", ":wide"}};
+        {":-slab-gathered", ":x2"}, {":-x2", ":permute"}, {":-x2-permute", ":wide"}};
     for (const auto& [without, path] : rows) {
       ASSERT_TRUE(Succeeds(plan_by(impl + without, &plan)));
       EXPECT_EQ(plan.kernel(), impl + path);
@@ -615,7 +615,7 @@ TEST_F(NativeSettings, PathsAreLeftOutOrTheCallIsRefusedWithTheNames) {
                  {impl + ":-x2-permute-wide", "leaves out every path"});
     for (const char* wrong : {":-x5", ":-x2-", ":-", ":-x2-X3"}) {
       ExpectStatus(plan_by(impl + wrong, &plan), PORTACL_ERROR_INVALID,
-                   {impl + wrong, "evict", "permute", "slab"});
+                   {impl + wrong, "gathered", "permute", "slab"});
     }
   }
 }

@@ -19,12 +19,12 @@ TEST(PathChoice, AllowsAllTheNamedOneOrAllButTheNamedOnes) {
   EXPECT_FALSE(one.Allows("slabs"));
   EXPECT_FALSE(one.LeavesOut("planar"));  // variants of the named path stay
 
-  const PathChoice others("-slab-in_lists");
+  const PathChoice others("-slab-gathered");
   EXPECT_FALSE(others.ByName());
   EXPECT_FALSE(others.Allows("slab"));
   EXPECT_TRUE(others.Allows("sla"));
   EXPECT_TRUE(others.Allows("slabs"));
-  EXPECT_TRUE(others.LeavesOut("in_lists"));
+  EXPECT_TRUE(others.LeavesOut("gathered"));
   EXPECT_FALSE(others.LeavesOut("lists"));
   EXPECT_FALSE(PathChoice("-").LeavesOut("slab"));
 }

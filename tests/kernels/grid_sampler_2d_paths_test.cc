@@ -389,19 +389,6 @@ TEST_F(GridSamplerPaths, PlanesAreWrittenPastTheCachesOnX86Only) {
   EXPECT_FALSE(streams(kNeon));
 }
 
-TEST_F(GridSamplerPaths, LinesLeaveTheCachesOnAmdOnly) {
-  const auto evicts = [&](const Machine& machine, int64_t images) {
-    On(machine);
-    const auto params = BackwardParams(ShapeOf(images, 64, 128, 128, 128, 128), kBoth);
-    const auto plan = portacl::cpu::PlanGridSampler2DBackward(params, "");
-    return std::get<portacl::cpu::SlabGeometry>(plan->way).evict;
-  };
-  EXPECT_TRUE(evicts(kZen3, 1));
-  EXPECT_TRUE(evicts(kZen4, 1));
-  EXPECT_FALSE(evicts(kGraniteRapids, 1));
-  EXPECT_FALSE(evicts(kZen4, 2));  // an image for each thread
-}
-
 TEST_F(GridSamplerPaths, SamplingOfFewChannelsIsDirect) {
   On(kZen4);
   const auto path = [](Interpolation interpolation, int64_t channels, int64_t pixel_stride,
@@ -563,11 +550,9 @@ TEST_F(GridSamplerPaths, AnyPathAndVariantCanBeLeftOut) {
   const auto slab = [&](const char* choice) {
     return std::get<portacl::cpu::SlabGeometry>(plan(sixteen, choice)->way);
   };
-  EXPECT_TRUE(slab("").evict && slab("").in_lists && slab("").group_blocks > 0);
-  EXPECT_FALSE(slab("-evict").evict);
-  EXPECT_TRUE(slab("-evict").in_lists);
-  EXPECT_FALSE(slab("-owned-in_lists").in_lists);
-  EXPECT_EQ(slab("-gathered").group_blocks, 0);
+  EXPECT_GT(slab("").group_blocks, 0);
+  EXPECT_GT(slab("-owned").group_blocks, 0);
+  EXPECT_EQ(slab("-owned-gathered").group_blocks, 0);
 
   const GridSampler2DShape few = ShapeOf(400, 1, 16, 32, 1, 15);
   EXPECT_STREQ(plan(few, "")->path, "joined");

@@ -28,17 +28,14 @@ class GridGradFinisher {
  public:
   using F = base::ComputeType<T>;
 
-  // `in_lists`: the sums are in the order of the lists.
-  GridGradFinisher(const SlabCall<T>& call, int64_t n, const ImageScratch<F>& scratch,
-                   bool in_lists)
+  GridGradFinisher(const SlabCall<T>& call, int64_t n, const ImageScratch<F>& scratch)
       : call_(call),
         g_(call.g),
         geometry_(call.geometry),
         grid_(call.GridOf(n)),
         out_(static_cast<T*>(call.p.grid_grad) + n * call.p.grid_grad_stride[0]),
         at_(GridPointsOf(call.s, call.p.grid_grad_stride)),
-        scratch_(scratch),
-        in_lists_(in_lists) {}
+        scratch_(scratch) {}
 
   // Points [first, last).
   void Run(int64_t first, int64_t last) const {
@@ -54,7 +51,6 @@ class GridGradFinisher {
         WritePoints(D(), at_, out_, p, std::min(lanes, last - p), hn::Zero(D()), hn::Zero(D()));
       }
     }
-    if (kCanShare) hwy::FlushStream();
   }
 
  private:
@@ -69,17 +65,13 @@ class GridGradFinisher {
     LocatePoints(d, geometry_, Axes(x, y), Axes(slope_x, slope_y), unusable, infinite);
     x = hn::Zero(d);
     y = x;
-    if (in_lists_) {
-      SumFromLists(first, count, x, y);
-    } else {
-      SumInOrder(first, count, x, y);
-    }
+    SumBlocks(first, count, x, y);
     x = FinishGrad(d, x, slope_x, unusable, infinite);
     y = FinishGrad(d, y, slope_y, unusable, infinite);
   }
 
   // The totals of a vector of points over the blocks, in ascending order of the blocks.
-  HWY_INLINE void SumInOrder(int64_t first, int64_t count, V& sum_x, V& sum_y) const {
+  HWY_INLINE void SumBlocks(int64_t first, int64_t count, V& sum_x, V& sum_y) const {
     const D d;
     HWY_ALIGN F copy[2 * hn::MaxLanes(D())] = {};
     for (int64_t block = 0; block < g_.blocks.count; ++block) {
@@ -90,34 +82,7 @@ class GridGradFinisher {
       LoadDeinterleaved2(d, whole ? sums : copy, x, y);
       sum_x = hn::Add(sum_x, x);
       sum_y = hn::Add(sum_y, y);
-      if (whole && call_.Shared()) Release(sums);
     }
-  }
-
-  // The same if the sums are in the order of the lists.
-  HWY_INLINE void SumFromLists(int64_t first, int64_t count, V& sum_x, V& sum_y) const {
-    const hn::CappedTag<F, 2> pair;
-    HWY_ALIGN F totals[2 * hn::MaxLanes(D())] = {};
-    for (int64_t k = 0; k < count; ++k) {
-      const int32_t* place = scratch_.place + first + k;
-      const int64_t later = place[kFetchAhead];  // behind the last point any number
-      const F* sums = scratch_.partial;
-      auto total = hn::Zero(pair);
-      for (int64_t block = 0; block < g_.blocks.count; ++block, sums += 2 * g_.partial_points) {
-        FetchElement<3>(sums, 2 * later);
-        total = hn::Add(total, hn::LoadU(pair, sums + 2 * int64_t{*place}));
-      }
-      hn::StoreU(total, pair, totals + 2 * k);
-    }
-    LoadDeinterleaved2(D(), totals, sum_x, sum_y);
-  }
-
-  // Writes the totals of a vector of points, which nobody needs any more, past the caches: see
-  // Shared().
-  static HWY_INLINE void Release(F* totals) {
-    const D d;
-    hn::Stream(hn::Zero(d), d, totals);
-    hn::Stream(hn::Zero(d), d, totals + hn::Lanes(d));
   }
 
   const SlabCall<T>& call_;
@@ -127,7 +92,6 @@ class GridGradFinisher {
   T* out_;
   PointStrides at_;
   const ImageScratch<F> scratch_;
-  bool in_lists_;
 };
 
 }  // namespace portacl::cpu::HWY_NAMESPACE

@@ -32,8 +32,6 @@ constexpr int64_t kMaxDirectChannels = 8;
 constexpr int64_t kLineElements = 64 / int64_t{sizeof(float)};
 // Below this a read of gradOutput straight from its planes stays in the L1 cache.
 constexpr int64_t kGatherBytes = 16 << 10;
-// Below this storing gridGrad's sums of a block at random stays in the L2 cache.
-constexpr int64_t kTotalsBytes = 512 << 10;
 
 // Of an image's planes, which share the L2 cache with the points.
 int64_t PlanesBytes() { return L2CacheBytes() / 4 * 3; }
@@ -171,20 +169,14 @@ void BookWorkspace(const Params& p, const Sizes& sizes, const Choice& choice, Sl
   // A point near the edge of a strip is in two lists.
   const int64_t entries = (g->strips > 1 ? 2 * g->points : g->points) + margin;
   const bool lists = g->strips > 1;
-  // Stored in the points' own order, each sum of a random grid would wait for a line of its own. Of
-  // few channels the memory would weigh too much.
   const bool totals = WantsSlopes(p);  // gridGrad is made from them
-  g->in_lists = lists && totals && g->blocks.MostLanes() == kBlockChannels &&
-                g->points * 2 * sizes.compute > kTotalsBytes && !choice.LeavesOut("in_lists");
   // Whole cache lines.
   g->partial_points = WholeGroups(g->points) + (lists ? WholeGroups(g->slots * kForeignPoints) : 0);
-  if (g->in_lists) g->partial_points = std::max(g->partial_points, WholeGroups(2 * g->points));
   Arena image;
   g->x_offset = image.Take(entries * sizes.compute);
   g->y_offset = image.Take(entries * sizes.compute);
   g->index_offset = image.Take(lists ? entries * 4 : 0);
   g->cursor_offset = image.Take(lists ? (g->chunks + 1) * g->strips * 4 : 0);
-  g->place_offset = image.Take(g->in_lists ? (g->points + kFetchAhead) * 4 : 0);
   g->partial_offset =
       image.Take(totals ? g->blocks.count * g->partial_points * 2 * sizes.compute : 0);
   const int64_t images = ImagesInScratch(*g);
@@ -435,8 +427,6 @@ std::optional<Plan> PlanSlab(const Params& p, const Choice& choice) {
     ChooseStrips(p, sizes, threads, &g);
     const int64_t tasks = g.by_image ? s.n : g.images * g.blocks.count * g.strips;
     g.slots = static_cast<int>(std::min<int64_t>(threads, tasks));
-    g.evict =
-        !g.by_image && g.slots > 1 && CpuVendor() == Vendor::kAmd && !choice.LeavesOut("evict");
     BookWorkspace(p, sizes, choice, &g);
   } else {  // nearest without inputGrad: zeros, no scratch
     g.slots = static_cast<int>(std::min<int64_t>(threads, s.n));

@@ -37,11 +37,8 @@ inline constexpr int64_t kFetchAhead = 32;
 //                                            2 points + 48 entries: see CountGroups
 //     cursor[chunks + 1][strips]             strips > 1: where a chunk goes in each list, and the
 //                                            lists' ends
-//     place[points]                          in_lists: where each point stands in the lists; the
-//                                            place in the strip that owns its gridGrad if two
 //     partial[blocks][partial_points][2]     gridGrad sums of each block: of the points, and
-//                                            kForeignPoints for each slot that nobody reads; or
-//                                            in the order of the lists
+//                                            kForeignPoints for each slot that nobody reads
 //     gathered[group_blocks][points][L]      gradOutput by points, for random grids (may be absent)
 struct SlabGeometry {
   int64_t points;
@@ -53,13 +50,9 @@ struct SlabGeometry {
   int slots;
   bool by_image;
   int64_t images;        // one, or as many as threads if one has too few pieces of work
-  bool evict;            // lines that threads hand to each other go past the caches: on AMD, taking
-                         // a line away from others that have read it costs 120 ns every time, and
-                         // stores wait for each other; on Intel the detour costs more
   bool stream;           // the tensors are larger than the caches: inputGrad is written past them
   int64_t chunk_points;  // points of one piece of work in the loops over points; multiple of kGroup
   int64_t chunks;
-  bool in_lists;  // lists of points have gridGrad's sums in their own order
   int64_t partial_points;
   int64_t group_blocks;  // blocks of gradOutput that are gathered at a time, 0: never
   // Bytes.
@@ -70,7 +63,6 @@ struct SlabGeometry {
   uint64_t y_offset;
   uint64_t index_offset;
   uint64_t cursor_offset;
-  uint64_t place_offset;
   uint64_t partial_offset;
   uint64_t gathered_offset;
 };
@@ -140,9 +132,9 @@ struct JoinedGeometry {
 struct GridSampler2DBackwardPlan : base::PathPlan<SlabGeometry, PaddedGeometry, PointGathers,
                                                   OwnedGeometry, PackedGeometry, JoinedGeometry> {
   static constexpr std::array kPaths = {"direct", "joined", "padded", "owned", "packed", "slab"};
-  // Of slabs: `evict`, `in_lists` and gradOutput by points. Without "joined" gathered points of an
-  // image have vectors of their own, too.
-  static constexpr std::array kVariants = {"evict", "in_lists", "gathered"};
+  // Of slabs: gradOutput by points. Without "joined" gathered points of an image have vectors of
+  // their own, too.
+  static constexpr std::array kVariants = {"gathered"};
 };
 
 // The kernels' plan. None for empty tensors, extents above 2^24 (beyond exact float indices) and

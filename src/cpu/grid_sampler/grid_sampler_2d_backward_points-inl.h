@@ -88,7 +88,6 @@ class PointLister {
       LocatePoints(p, last, x, y);
       StorePoints(x, y, p);
     }
-    if (kCanShare) hwy::FlushStream();
   }
 
   void LocatePoints(int64_t first, int64_t last, F* x, F* y) const {
@@ -99,18 +98,13 @@ class PointLister {
     LocateGroup(grid_x, grid_y, geometry_, x, y);
   }
 
-  // A whole group into lines that all threads will read.
+  // A whole group.
   void StorePoints(const F* x, const F* y, int64_t first) const {
     const PointTag<F> d;
     for (size_t i = 0; i < kGroup; i += hn::Lanes(d)) {
       const int64_t at = first + static_cast<int64_t>(i);
-      if (call_.Shared()) {
-        hn::Stream(hn::Load(d, x + i), d, scratch_.x + at);
-        hn::Stream(hn::Load(d, y + i), d, scratch_.y + at);
-      } else {
-        hn::Store(hn::Load(d, x + i), d, scratch_.x + at);
-        hn::Store(hn::Load(d, y + i), d, scratch_.y + at);
-      }
+      hn::Store(hn::Load(d, x + i), d, scratch_.x + at);
+      hn::Store(hn::Load(d, y + i), d, scratch_.y + at);
     }
   }
 
@@ -193,7 +187,6 @@ class PointLister {
       if (left < 0) break;
       for (int32_t strip = range[0]; strip <= range[1]; ++strip) ++counts[strip];
     }
-    if (kCanShare) hwy::FlushStream();
     return left >= 0;
   }
 
@@ -348,7 +341,6 @@ class PointLister {
     for (size_t k = 0; k < kGroup; ++k) {
       scratch_.index[at + static_cast<int32_t>(k)] =
           static_cast<int32_t>(p) + static_cast<int32_t>(k);
-      if (g_.in_lists) scratch_.place[p + static_cast<int64_t>(k)] = at + static_cast<int32_t>(k);
     }
     *cursor = at + int32_t{kGroup};
   }
@@ -358,7 +350,6 @@ class PointLister {
     scratch_.x[at] = x;
     scratch_.y[at] = y;
     scratch_.index[at] = static_cast<int32_t>(p);
-    if (g_.in_lists) scratch_.place[p] = at;
   }
 
   const SlabCall<T>& call_;

@@ -26,10 +26,6 @@
 HWY_BEFORE_NAMESPACE();
 namespace portacl::cpu::HWY_NAMESPACE {
 
-// Whether a line that several threads have read can leave their caches before one of them writes it
-// again, see SlabGeometry::evict: x86 has stores past the caches for that.
-inline constexpr bool kCanShare = HWY_ARCH_X86 != 0;
-
 // One image's part of the workspace, see SlabGeometry.
 template <class F>
 struct ImageScratch {
@@ -39,7 +35,6 @@ struct ImageScratch {
   int32_t* strip_ranges;  // in the memory of `index`: the first and last strip of each group,
   int32_t* group_lists;   // then the lists of groups
   int32_t* cursor;
-  int32_t* place;
   F* partial;
   F* gathered;
 };
@@ -78,7 +73,6 @@ struct SlabCall {
             index,
             index != nullptr ? index + 2 * groups : nullptr,
             reinterpret_cast<int32_t*>(base + g.cursor_offset),
-            reinterpret_cast<int32_t*>(base + g.place_offset),
             reinterpret_cast<F*>(base + g.partial_offset),
             reinterpret_cast<F*>(base + g.gathered_offset)};
   }
@@ -108,9 +102,6 @@ struct SlabCall {
       }
     });
   }
-
-  // Whether threads read each other's lines.
-  bool Shared() const { return kCanShare && g.evict; }
 
   const ops::GridSampler2DBackwardParams& p;
   const ops::GridSampler2DShape& s;

@@ -88,10 +88,8 @@ class Backward {
   using Scratch = ImageScratch<F>;
 
   void RunImages(const ImageRange& images) const {
-    bool in_lists = false;
     if (p_.want_input_grad || call_.slopes) {
       const PointOrder order = PointLister<T>::List(call_, images);
-      in_lists = g_.in_lists && order != PointOrder::kSmooth;
       if (order == PointOrder::kRandom && g_.group_blocks > 0) {
         for (int64_t block = 0; block < g_.blocks.count; block += g_.group_blocks) {
           const int64_t end = std::min(block + g_.group_blocks, g_.blocks.count);
@@ -105,8 +103,7 @@ class Backward {
     }
     if (!p_.want_grid_grad) return;
     call_.ForChunks(images, [&](int64_t i, int64_t, int64_t first, int64_t last) {
-      GridGradFinisher<T>(call_, images.first + i, call_.ScratchOf(images, i), in_lists)
-          .Run(first, last);
+      GridGradFinisher<T>(call_, images.first + i, call_.ScratchOf(images, i)).Run(first, last);
     });
   }
 
@@ -130,18 +127,8 @@ class Backward {
           F* const to = GatheredOf(block, call_.ScratchOf(images, i));
           for (int64_t p = first; p < last; p += 64) {
             const int64_t count = std::min<int64_t>(64, last - p);
-            if (!call_.Shared()) {
-              FetchPoints<T, lanes>(&from, p, nullptr, count, to + p * lanes);
-              continue;
-            }
-            HWY_ALIGN F points[64 * lanes];
-            FetchPoints<T, lanes>(&from, p, nullptr, count, points);
-            const BlockTag<F, lanes> d;
-            for (int64_t k = 0; k < count * lanes; k += kBlockLanes<F, lanes>) {
-              hn::Stream(hn::Load(d, points + k), d, to + p * lanes + k);
-            }
+            FetchPoints<T, lanes>(&from, p, nullptr, count, to + p * lanes);
           }
-          if (kCanShare) hwy::FlushStream();
         });
       });
     }
@@ -164,9 +151,8 @@ class Backward {
     if (g_.by_image) {
       for (int64_t at = 0; at < blocks; ++at) run_block(static_cast<int>(images.scratch), at);
     } else if (blocks % g_.slots == 0) {
-      // On a random grid, the gridGrad sums of a block's strips are stored side by side
-      // (not with in_lists): threads in different strips would take the cache lines from each
-      // other.
+      // On a random grid, the gridGrad sums of a block's strips are stored side by side: threads in
+      // different strips would take the cache lines from each other.
       runtime::ParallelForSlots(blocks, g_.slots, run_block);
     } else {
       runtime::ParallelForSlots(blocks * g_.strips, g_.slots, [&](int slot, int64_t i) {
@@ -233,10 +219,6 @@ class Backward {
     job->y = scratch.y + first;
     job->index = scratch.index + first;
     job->count = ends[strip] - first;
-    if (g_.in_lists) {
-      job->in_lists = true;
-      job->partial += 2 * int64_t{first};
-    }
   }
 
   template <int L>

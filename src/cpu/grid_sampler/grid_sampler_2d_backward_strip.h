@@ -45,7 +45,7 @@ struct StripJob : SlabPoints<F> {
   FetchGradOutput<F> fetch;
   const void* fetch_source;
   // This block's sums (gx, gy) of point p at partial[2 * p]. Pairs behind the last point take sums
-  // of points if another strip owns their gridGrad. in_lists: the job's point k at partial[2 * k].
+  // of points if another strip owns their gridGrad.
   F* partial;
 };
 

@@ -18,17 +18,12 @@ HWY_BEFORE_NAMESPACE();
 namespace portacl::cpu::HWY_NAMESPACE {
 
 // The number under which a group's sums are stored: the point's own if the strip owns its
-// gridGrad, else one behind the last point; in_lists the position in the list.
+// gridGrad, else one behind the last point.
 template <class F, class M>
 HWY_INLINE void StoreTargets(const SlabPoints<F>& job, int64_t first, size_t i, M owned,
                              int32_t* HWY_RESTRICT targets) {
   const PointTag<F> d;
   const IndexTag<PointTag<F>> di;
-  if (job.in_lists) {
-    hn::StoreU(hn::Iota(di, static_cast<int32_t>(first + static_cast<int64_t>(i))), di,
-               targets + i);
-    return;
-  }
   const auto number =
       job.index != nullptr
           ? hn::LoadU(di, job.index + first + static_cast<int64_t>(i))

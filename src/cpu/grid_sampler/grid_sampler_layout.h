@@ -458,8 +458,6 @@ struct SlabPoints {
   int64_t first = 0;
   int64_t count = 0;    // of points (of groups: see StripJob)
   int64_t foreign = 0;  // number of points for which another strip owns gridGrad
-  // gridGrad's sums are in the order of the points given here, owned or not.
-  bool in_lists = false;
 };
 
 }  // namespace portacl::cpu
