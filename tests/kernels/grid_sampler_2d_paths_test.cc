@@ -416,6 +416,28 @@ TEST_F(GridSamplerPaths, SamplingOfFewChannelsIsDirect) {
   EXPECT_EQ(path(Interpolation::kBilinear, 3, 1, DType::kBFloat16), "direct");
 }
 
+// A slab of such a view would be filled element by element.
+TEST_F(GridSamplerPaths, SamplingWithoutNeighboursIsDirectForFewerPixels) {
+  On(kZen4);
+  const auto path = [](Interpolation interpolation, int64_t points, int64_t channel_stride) {
+    portacl::ops::GridSampler2DParams p;
+    p.shape = ShapeOf(1, 64, 48, 48, 1, points);
+    p.shape.interpolation = interpolation;
+    p.input_stride = {1, channel_stride, 64 * 2, 64 * 2 * 48};
+    p.grid_stride = {2 * points, 2 * points, 2, 1};
+    p.output_stride = {64 * points, points, points, 1};
+    return std::string(portacl::cpu::PlanGridSampler2D(p, "")->path);
+  };
+  const int64_t pixels = 48 * 48;
+  EXPECT_EQ(path(Interpolation::kNearest, pixels / 2, 2), "direct");
+  EXPECT_EQ(path(Interpolation::kNearest, pixels / 2, 1), "slab");  // channels_last
+  EXPECT_EQ(path(Interpolation::kBilinear, pixels / 4, 2), "direct");
+  EXPECT_EQ(path(Interpolation::kBilinear, pixels, 2), "slab");
+  EXPECT_EQ(path(Interpolation::kBilinear, pixels / 4, 1), "slab");
+  EXPECT_EQ(path(Interpolation::kBicubic, pixels / 16, 2), "direct");
+  EXPECT_EQ(path(Interpolation::kBicubic, pixels / 8, 2), "slab");
+}
+
 TEST_F(GridSamplerPaths, ManyImagesOfFewPointsShareVectors) {
   On(kZen4);
   const auto params = [](int64_t n, int64_t points) {

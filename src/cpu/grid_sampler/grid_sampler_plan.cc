@@ -26,12 +26,15 @@ int64_t MaxDirectChannels(ops::Interpolation interpolation) {
 }
 
 // The same of elements that are not neighbours along W, of any number of channels: the pixels that
-// a point must have. Those of 16 bits are read one by one.
-int64_t StridedPixelsPerPoint(const ops::GridSampler2DShape& s) {
+// a point must have. If channels are no neighbours either, a slab is filled element by element.
+// Elements of 16 bits are read one by one.
+int64_t StridedPixelsPerPoint(const ops::GridSampler2DParams& p) {
+  const auto& s = p.shape;
   const int64_t pixels = s.interpolation == ops::Interpolation::kNearest    ? 8
                          : s.interpolation == ops::Interpolation::kBilinear ? 12
                                                                             : 96;
-  return base::DTypeSize(s.dtype) == 2 ? 2 * pixels : pixels;
+  const int64_t wanted = p.input_stride[1] == 1 ? pixels : pixels / 6;
+  return base::DTypeSize(s.dtype) == 2 ? 2 * wanted : wanted;
 }
 
 // Elements of input and output below which the slab's stages alone cost more than either.
@@ -43,7 +46,7 @@ std::optional<GridSampler2DPlan> PlanDirect(const ops::GridSampler2DParams& p,
   const bool pairs = ServesPairs(s, p.input_stride);
   if (!pairs && (s.w == 1 || !HasShortOffsets(s, p.input_stride))) return std::nullopt;
   const bool tiny = s.n * s.c * (s.oh * s.ow + s.h * s.w) < kTinyElements;
-  const bool sparse = pairs ? IsSparse(s) : IsSparse(s, StridedPixelsPerPoint(s));
+  const bool sparse = pairs ? IsSparse(s) : IsSparse(s, StridedPixelsPerPoint(p));
   if (!choice.ByName() && !tiny && !sparse) {
     if (s.c > MaxDirectChannels(s.interpolation)) return std::nullopt;
     if (!pairs && (s.c > 4 || base::DTypeSize(s.dtype) == 2)) return std::nullopt;
