@@ -258,6 +258,20 @@ PORTACL_API int32_t portaclPlanUpsampleCubicBackward(const portaclTensor* gradOu
                                                      int32_t alignCorners, int32_t antialias,
                                                      const double* scales, portaclPlan** plan);
 
+/** Plans resizing by Lanczos's filter of three lobes, which averages always over as many elements
+ * as one output covers. Parameters as for portaclPlanUpsampleLinear, but alignCorners must be 0,
+ * and antialias says only whether a picture has Pillow's bits. */
+PORTACL_API int32_t portaclPlanUpsampleLanczos(const portaclTensor* input,
+                                               const portaclTensor* output, int32_t alignCorners,
+                                               int32_t antialias, const double* scales,
+                                               portaclPlan** plan);
+
+/** Plans the gradient of portaclPlanUpsampleLanczos: its exact transpose. */
+PORTACL_API int32_t portaclPlanUpsampleLanczosBackward(const portaclTensor* gradOutput,
+                                                       const portaclTensor* gradInput,
+                                                       int32_t alignCorners, int32_t antialias,
+                                                       const double* scales, portaclPlan** plan);
+
 /** Plans resizing by the element that an output begins in (PyTorch's "nearest"), with one index
  * rule for both directions; shapes and scales as for portaclPlanUpsampleNearestExact. */
 PORTACL_API int32_t portaclPlanUpsampleNearest(const portaclTensor* input,
@@ -646,6 +660,14 @@ class Plan {
     return Resize(portaclPlanUpsampleCubicBackward, grad_output, grad_input, align_corners,
                   antialias, scales);
   }
+  Status upsample_lanczos(const Tensor& input, const Tensor& output,
+                          const double* scales = nullptr) {
+    return Resize(portaclPlanUpsampleLanczos, input, output, false, true, scales);
+  }
+  Status upsample_lanczos_backward(const Tensor& grad_output, const Tensor& grad_input,
+                                   const double* scales = nullptr) {
+    return Resize(portaclPlanUpsampleLanczosBackward, grad_output, grad_input, false, true, scales);
+  }
   Status upsample_nearest(const Tensor& input, const Tensor& output,
                           const double* scales = nullptr) {
     return Status(portaclPlanUpsampleNearest(input.c_tensor(), output.c_tensor(), scales, Reset()));
@@ -838,6 +860,22 @@ inline Status upsample_cubic_backward(const Tensor& grad_output, const Tensor& g
   Plan plan;
   Status status =
       plan.upsample_cubic_backward(grad_output, grad_input, align_corners, antialias, scales);
+  return status.ok() ? plan.run() : status;
+}
+
+/// Resizes by Lanczos's filter of three lobes; see portaclPlanUpsampleLanczos.
+inline Status upsample_lanczos(const Tensor& input, const Tensor& output,
+                               const double* scales = nullptr) {
+  Plan plan;
+  Status status = plan.upsample_lanczos(input, output, scales);
+  return status.ok() ? plan.run() : status;
+}
+
+/// Gradient of upsample_lanczos: its exact transpose.
+inline Status upsample_lanczos_backward(const Tensor& grad_output, const Tensor& grad_input,
+                                        const double* scales = nullptr) {
+  Plan plan;
+  Status status = plan.upsample_lanczos_backward(grad_output, grad_input, scales);
   return status.ok() ? plan.run() : status;
 }
 

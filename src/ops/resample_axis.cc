@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <type_traits>
 #include <utility>
+
+#include "ops/sine.h"
 
 namespace portacl::ops {
 namespace {
@@ -14,11 +17,11 @@ namespace {
 // type, and their weights rounded to it.
 constexpr int64_t kFloatIndices = int64_t{1} << 24;
 
-bool IsAntialiased(ResampleMode mode) {
-  return mode == ResampleMode::kAntialiasedLinear || mode == ResampleMode::kAntialiasedCubic;
-}
-bool IsCubic(ResampleMode mode) {
-  return mode == ResampleMode::kCubic || mode == ResampleMode::kAntialiasedCubic;
+bool IsAntialiased(ResampleMode mode) { return mode >= ResampleMode::kAntialiasedLinear; }
+// Half the taps of an output, as long as the axis does not shrink.
+int HalfSupport(ResampleMode mode) {
+  if (mode == ResampleMode::kLanczos) return 3;
+  return mode == ResampleMode::kCubic || mode == ResampleMode::kAntialiasedCubic ? 2 : 1;
 }
 // Whatever the scale. Cubic keeps its four terms: 0 * infinity is a NaN. Bytes have none.
 bool IsIdentity(const ResampleRule& rule) {
@@ -46,11 +49,22 @@ template <class T>
 T CubicFar(T s, T a) {  // 1 < s < 2
   return ((a * s - 5 * a) * s + 8 * a) * s - 4 * a;
 }
+
+// sin(pi t) / (pi t), |t| <= 3.
+double Sinc(double t) {
+  if (t == 0) return 1;
+  const double angle = std::abs(t * std::numbers::pi);
+  return Sine(angle) / angle;
+}
+
 template <class T>
-T Filter(T at, bool cubic) {
+T Filter(T at, ResampleMode mode) {
   const T s = std::abs(at);
-  if (!cubic) return s < 1 ? 1 - s : T{0};
+  if (mode == ResampleMode::kAntialiasedLinear) return s < 1 ? 1 - s : T{0};
   constexpr T kA = T(-0.5);
+  if (mode == ResampleMode::kLanczos) {
+    return at >= -3 && at < 3 ? static_cast<T>(Sinc(at) * Sinc(static_cast<double>(at) / 3)) : T{0};
+  }
   if (s < 1) return CubicNear(s, kA);
   return s < 2 ? ((((s - 5) * s + 8) * s) - 4) * kA : T{0};
 }
@@ -104,11 +118,10 @@ Window<T> WindowOf(const ResampleRule& rule, T ratio, T support, int64_t o) {
 // Calls tap(source, weight) for the taps of every output, and end() behind each output.
 template <class T, class Tap, class End>
 void ForTaps(const ResampleRule& rule, const Tap& tap, const End& end) {
-  const bool cubic = IsCubic(rule.mode);
   const T ratio = RatioIn<T>(rule);
   const int64_t last = rule.in - 1;
   if (IsAntialiased(rule.mode)) {
-    const T half = cubic ? T{2} : T{1};
+    const T half = static_cast<T>(HalfSupport(rule.mode));
     const T support = ratio >= 1 ? half * ratio : half;
     const T inverse = ratio >= 1 ? T{1} / ratio : T{1};
     std::vector<T> weights;
@@ -119,7 +132,7 @@ void ForTaps(const ResampleRule& rule, const Tap& tap, const End& end) {
       for (int64_t i = window.first; i < window.first + window.count; ++i) {
         const T offset = static_cast<T>(i) - window.centre;
         const double at = (static_cast<double>(offset) + 0.5) * static_cast<double>(inverse);
-        weights.push_back(Filter(static_cast<T>(at), cubic));
+        weights.push_back(Filter(static_cast<T>(at), rule.mode));
         total += weights.back();
       }
       int64_t i = window.first;
@@ -127,6 +140,7 @@ void ForTaps(const ResampleRule& rule, const Tap& tap, const End& end) {
     }
     return;
   }
+  const bool cubic = rule.mode == ResampleMode::kCubic;
   for (int64_t o = 0; o < rule.out; ++o, end()) {
     const auto [i, t] = PlaceOf(rule, ratio, cubic, o);
     const T u = 1 - t;
@@ -208,7 +222,7 @@ double ResampleRule::Ratio() const {
 
 double ResampleRule::MostTaps() const {
   if (IsIdentity(*this)) return 0;
-  double taps = IsCubic(mode) ? 4 : 2;  // of an output
+  double taps = 2 * HalfSupport(mode);  // of an output
   if (IsAntialiased(mode)) {
     const double support = std::max(Ratio(), 1.0) * taps / 2;
     taps = std::min(std::ceil(support) * 2 + 1, static_cast<double>(in));

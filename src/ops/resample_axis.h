@@ -1,4 +1,4 @@
-// The tables of linear, cubic and antialiased resizing, one per axis: the sources of each
+// The tables of linear, cubic, antialiased and Lanczos resizing, one per axis: the sources of each
 // destination, and their weights.
 #ifndef PORTACL_OPS_RESAMPLE_AXIS_H_
 #define PORTACL_OPS_RESAMPLE_AXIS_H_
@@ -15,7 +15,8 @@ namespace portacl::ops {
 // Pillow's.
 enum class FixedWeights { kNone, kPyTorch, kPillow };
 
-enum class ResampleMode { kLinear, kCubic, kAntialiasedLinear, kAntialiasedCubic };
+// Lanczos, with three lobes, is antialiased always.
+enum class ResampleMode { kLinear, kCubic, kAntialiasedLinear, kAntialiasedCubic, kLanczos };
 
 // One axis of the forward function: `in` elements become `out`.
 struct ResampleRule {

@@ -1,6 +1,6 @@
-// Plans of resizing by nearest, linear and cubic interpolation, and of its gradients: tables of
-// each axis, kernel choice, workspace. Tensors (N, C, L), (N, C, H, W) or (N, C, D, H, W); formats
-// NHWC and NDHWC: C last.
+// Plans of resizing by nearest, linear, cubic and Lanczos interpolation, and its gradients: tables
+// of each axis, kernel choice, workspace. Tensors (N, C, L), (N, C, H, W) or (N, C, D, H, W);
+// formats NHWC and NDHWC: C last.
 #include <array>
 #include <optional>
 

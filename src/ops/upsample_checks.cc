@@ -89,8 +89,8 @@ class ResizeChecks {
   const Refusals refusals_;
 };
 
-// The checks of nearest, linear and cubic, a function for each group of rows of the page's table,
-// in its order.
+// The checks of nearest, linear, cubic and Lanczos, a function for each group of rows of the page's
+// table, in its order.
 class Checker : ResizeChecks {
  public:
   explicit Checker(const Call& call)
@@ -105,6 +105,7 @@ class Checker : ResizeChecks {
     PORTACL_RETURN_IF_ERROR(ScaleList());
     PORTACL_RETURN_IF_ERROR(Scales(rules_.negative_scales));
     PORTACL_RETURN_IF_ERROR(Centers());
+    PORTACL_RETURN_IF_ERROR(Corners());
     PORTACL_RETURN_IF_ERROR(Pillow());
     PORTACL_RETURN_IF_ERROR(Extents());
     PORTACL_RETURN_IF_ERROR(Agreement());
@@ -141,6 +142,15 @@ class Checker : ResizeChecks {
     if (!upsample::AlignCorners(call_) || !upsample::HalfPixelCenters(call_)) return {};
     return refusals_.Refuse(Rule::kAttribute, "{} and {} are both true, but one at most may be",
                             call_.flag_name(0), call_.flag_name(2));
+  }
+
+  Status Corners() const {
+    if (!upsample::AlignCorners(call_) || upsample::ModeOf(call_) != upsample::Mode::kLanczos) {
+      return {};
+    }
+    return refusals_.Refuse(Rule::kAttribute,
+                            "{} is true, but must be false: Lanczos has no corners",
+                            call_.flag_name(0));
   }
 
   Status Pillow() const {

@@ -51,6 +51,15 @@ constexpr PageRow kPages[] = {
     {&signatures::aclnnUpsampleTrilinear3dBackward, {.limits = kOfVolumes}},
 };
 
+ResampleMode ResampleModeOf(const Call& call) {
+  const Mode mode = ModeOf(call);
+  if (mode == Mode::kLanczos) return ResampleMode::kLanczos;
+  if (mode == Mode::kCubic) {
+    return Antialias(call) ? ResampleMode::kAntialiasedCubic : ResampleMode::kCubic;
+  }
+  return Antialias(call) ? ResampleMode::kAntialiasedLinear : ResampleMode::kLinear;
+}
+
 }  // namespace
 
 PageRules PageRulesOf(const Call& call) {
@@ -76,6 +85,9 @@ Mode ModeOf(const Call& call) {
     case Op::kUpsampleCubic:
     case Op::kUpsampleCubicBackward:
       return Mode::kCubic;
+    case Op::kUpsampleLanczos:
+    case Op::kUpsampleLanczosBackward:
+      return Mode::kLanczos;
     default:
       return Mode::kLinear;
   }
@@ -84,7 +96,7 @@ Mode ModeOf(const Call& call) {
 bool IsBackward(const Call& call) {
   const Op op = call.signature().op;
   return op == Op::kUpsampleNearestBackward || op == Op::kUpsampleLinearBackward ||
-         op == Op::kUpsampleCubicBackward;
+         op == Op::kUpsampleCubicBackward || op == Op::kUpsampleLanczosBackward;
 }
 
 bool AlignCorners(const Call& call) { return call.flag(0); }
@@ -125,10 +137,7 @@ std::array<double, 3> UsedScales(const Call& call, const Sides& sides) {
 }
 
 std::array<ResampleRule, 3> RulesOf(const Call& call) {
-  const bool cubic = ModeOf(call) == Mode::kCubic;
-  const ResampleMode mode =
-      Antialias(call) ? (cubic ? ResampleMode::kAntialiasedCubic : ResampleMode::kAntialiasedLinear)
-                      : (cubic ? ResampleMode::kCubic : ResampleMode::kLinear);
+  const ResampleMode mode = ResampleModeOf(call);
   const Sides sides = SidesOf(call);
   const std::array<double, 3> scales = UsedScales(call, sides);
   const int axes = call.axes();

@@ -14,7 +14,7 @@
 
 namespace portacl::ops::upsample {
 
-enum class Mode { kNearest, kLinear, kCubic };
+enum class Mode { kNearest, kLinear, kCubic, kLanczos };
 
 struct PageRules {
   bool empty = false;                     // N or C may be 0

@@ -530,6 +530,11 @@ PORTACL_ABI_OF(portaclPlanUpsampleLinearBackward,
                        portaclPlan**));
 PORTACL_ABI_OF(portaclPlanUpsampleCubic, int32_t(const portaclTensor*, const portaclTensor*,
                                                  int32_t, int32_t, const double*, portaclPlan**));
+PORTACL_ABI_OF(portaclPlanUpsampleLanczos, int32_t(const portaclTensor*, const portaclTensor*,
+                                                   int32_t, int32_t, const double*, portaclPlan**));
+PORTACL_ABI_OF(portaclPlanUpsampleLanczosBackward,
+               int32_t(const portaclTensor*, const portaclTensor*, int32_t, int32_t, const double*,
+                       portaclPlan**));
 PORTACL_ABI_OF(portaclPlanUpsampleCubicBackward,
                int32_t(const portaclTensor*, const portaclTensor*, int32_t, int32_t, const double*,
                        portaclPlan**));

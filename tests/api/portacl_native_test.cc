@@ -267,6 +267,8 @@ TEST_F(NativeApi, EveryResizingFunctionHasItsTranspose) {
        [](In g, In x) { return portacl::upsample_nearest_backward(g, x); }},
       {[](In x, In y) { return portacl::affine_grid(x, y, true); },
        [](In g, In x) { return portacl::affine_grid_backward(g, x, true); }}};
+  pairs.push_back({[=](In x, In y) { return portacl::upsample_lanczos(x, y, scales); },
+                   [=](In g, In x) { return portacl::upsample_lanczos_backward(g, x, scales); }});
   for (const bool corners : {false, true}) {
     for (const bool antialias : {false, true}) {
       pairs.push_back(
@@ -302,6 +304,25 @@ TEST_F(NativeApi, EveryResizingFunctionHasItsTranspose) {
   Tensor image(Element::kFloat, {1, 1, 4, 4});
   ExpectStatus(portacl::upsample_linear(View(image), View(image)), PORTACL_ERROR_INVALID,
                {"portacl::upsample_linear: output overlaps input in memory, but must not"});
+}
+
+TEST_F(NativeApi, LanczosRefusesCornersAndTakesPicturesAsPillowDoes) {
+  Tensor image(Element::kFloat, {1, 1, 4, 4});
+  Tensor small(Element::kFloat, {1, 1, 2, 2});
+  portaclPlan* plan = nullptr;
+  for (const bool backward : {false, true}) {
+    const auto make = backward ? portaclPlanUpsampleLanczosBackward : portaclPlanUpsampleLanczos;
+    const portacl::Tensor from = View(backward ? small : image);
+    const portacl::Tensor to = View(backward ? image : small);
+    const portacl::Status status(make(from.c_tensor(), to.c_tensor(), 1, 1, nullptr, &plan));
+    ExpectStatus(status, PORTACL_ERROR_INVALID,
+                 {"alignCorners is true, but must be false: Lanczos has no corners"});
+    EXPECT_EQ(plan, nullptr);
+  }
+  const portacl::Tensor from = View(image), to = View(small);
+  const portacl::Status floats(portaclPlanUpsampleLanczos(from.c_tensor(), to.c_tensor(), 0,
+                                                          PORTACL_PILLOW_13, nullptr, &plan));
+  ExpectStatus(floats, PORTACL_ERROR_INVALID, {"antialias is 13", "images (N, C, H, W) of UINT8"});
 }
 
 TEST_F(NativeApi, TheForwardFunctionsSpeakOfTheirOwnParameters) {

@@ -37,8 +37,10 @@ constexpr ResampleMode kLinear = ResampleMode::kLinear;
 constexpr ResampleMode kCubic = ResampleMode::kCubic;
 constexpr ResampleMode kAALinear = ResampleMode::kAntialiasedLinear;
 constexpr ResampleMode kAACubic = ResampleMode::kAntialiasedCubic;
-constexpr std::array kModes = {kLinear, kCubic, kAALinear, kAACubic};
-constexpr std::array kWords = {"linear", "cubic", "antialiased linear", "antialiased cubic"};
+constexpr ResampleMode kLanczos = ResampleMode::kLanczos;
+constexpr std::array kModes = {kLinear, kCubic, kAALinear, kAACubic, kLanczos};
+constexpr std::array kWords = {"linear", "cubic", "antialiased linear", "antialiased cubic",
+                               "Lanczos"};
 
 // `in` and `out` are those of the forward function.
 struct ResampleCase {

@@ -11,6 +11,7 @@
 #include <fstream>
 #include <limits>
 #include <map>
+#include <numbers>
 #include <sstream>
 #include <string>
 #include <tuple>
@@ -55,7 +56,8 @@ std::vector<Tap> TapsOf(const ResampleRule& rule, bool backward = false) {
 const std::map<std::string, ResampleMode> kModes = {{"linear", ResampleMode::kLinear},
                                                     {"cubic", ResampleMode::kCubic},
                                                     {"aalinear", ResampleMode::kAntialiasedLinear},
-                                                    {"aacubic", ResampleMode::kAntialiasedCubic}};
+                                                    {"aacubic", ResampleMode::kAntialiasedCubic},
+                                                    {"lanczos", ResampleMode::kLanczos}};
 
 uint64_t HashOf(const std::vector<Tap>& taps, bool in_double) {
   uint64_t hash = 0xcbf29ce484222325u;
@@ -97,6 +99,13 @@ long double Kernel(ResampleMode mode, long double s) {
   if (mode == ResampleMode::kLinear || mode == ResampleMode::kAntialiasedLinear) {
     return s < 1 ? 1 - s : 0;
   }
+  if (mode == ResampleMode::kLanczos) {
+    const auto sinc = [](long double t) {
+      const long double angle = std::numbers::pi_v<long double> * t;
+      return angle == 0 ? 1 : std::sin(angle) / angle;
+    };
+    return s < 3 ? sinc(s) * sinc(s / 3) : 0;
+  }
   const long double a = mode == ResampleMode::kCubic ? -0.75L : -0.5L;
   if (s <= 1) return (a + 2) * s * s * s - (a + 3) * s * s + 1;
   return s < 2 ? a * (s * s * s - 5 * s * s + 8 * s - 4) : 0;
@@ -105,8 +114,7 @@ long double Kernel(ResampleMode mode, long double s) {
 // One row of the matrix by the textbook: kernel at the distance, inputs outside the image moved to
 // its border, or left out and the rest normalised.
 std::vector<long double> ExactRow(const ResampleRule& rule, int64_t o) {
-  const bool antialiased =
-      rule.mode == ResampleMode::kAntialiasedLinear || rule.mode == ResampleMode::kAntialiasedCubic;
+  const bool antialiased = rule.mode >= ResampleMode::kAntialiasedLinear;
   const long double ratio =
       rule.align_corners
           ? (rule.out > 1
@@ -124,7 +132,7 @@ std::vector<long double> ExactRow(const ResampleRule& rule, int64_t o) {
   const long double last = static_cast<long double>(rule.in - 1);
   if (!antialiased) x = std::min(x, last + 1);  // one input behind the last is all border
   const long double stretch = antialiased ? std::max(ratio, 1.0L) : 1;
-  const auto reach = static_cast<int64_t>(std::ceil(2 * stretch)) + 2;
+  const auto reach = static_cast<int64_t>(std::ceil(3 * stretch)) + 2;
   std::vector<long double> row(static_cast<size_t>(rule.in), 0);
   long double total = 0;
   for (auto i = static_cast<int64_t>(std::floor(x)) - reach; i <= std::floor(x) + reach + 1; ++i) {

@@ -25,7 +25,8 @@ inline std::ostream& operator<<(std::ostream& out, const ResampleCase& c) {
 }
 inline constexpr std::array kResampleModes = {
     portacl::ops::ResampleMode::kLinear, portacl::ops::ResampleMode::kCubic,
-    portacl::ops::ResampleMode::kAntialiasedLinear, portacl::ops::ResampleMode::kAntialiasedCubic};
+    portacl::ops::ResampleMode::kAntialiasedLinear, portacl::ops::ResampleMode::kAntialiasedCubic,
+    portacl::ops::ResampleMode::kLanczos};
 
 // The tables of D, H and W between two shapes (N, C, ...) of the forward function.
 class ResampleTables {
