@@ -386,9 +386,10 @@ void AddModeOptions(CLI::App& run, RunOptions& options) {
           ->group(group);
     }
   });
-  run.add_option("--exact", options.exact,
-                 "upsample_linear, upsample_cubic of uint8: whose bits the result has (default: "
-                 "pytorch)")
+  run.add_option(
+         "--exact", options.exact,
+         "upsample_linear, upsample_cubic, upsample_lanczos of uint8: whose bits the result has "
+         "(default: pytorch)")
       ->type_name("pytorch|pillow|pillow<13")
       ->group(group);
   run.add_option("--mask", options.mask, "which of input_grad,grid_grad to compute (default: 1,1)")

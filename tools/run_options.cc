@@ -121,9 +121,10 @@ void RefuseIndices(const OperatorRow& row) {
 // The value of `antialias` that --exact asks for; 0 without it.
 int32_t PillowRelease(const RunOptions& options, const OperatorRow& row) {
   if (options.exact.empty() || options.exact == "pytorch") return 0;
-  const bool resizes = row.op == ops::Op::kUpsampleLinear || row.op == ops::Op::kUpsampleCubic;
+  const bool resizes = row.weighs() && !row.backward();
   if (!resizes || options.profile != "native") {
-    throw BadInput("--exact is for upsample_linear and upsample_cubic of portacl's own API");
+    throw BadInput(
+        "--exact is for upsample_linear, upsample_cubic and upsample_lanczos of portacl's own API");
   }
   if (options.exact == "pillow") return PORTACL_PILLOW_13;
   if (options.exact == "pillow<13") return PORTACL_PILLOW_12;

@@ -1,5 +1,6 @@
-// Linear, cubic and antialiased resizing and its gradients, for any number of axes: the documents'
-// tables in exact arithmetic, applied axis by axis to values, magnitudes and what those may change.
+// Linear, cubic, antialiased and Lanczos resizing and its gradients, for any number of axes: the
+// documents' tables in exact arithmetic, applied axis by axis to values, magnitudes and what those
+// may change.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -27,12 +28,14 @@ template <class Wide>
 using Table = std::vector<std::vector<Tap<Wide>>>;
 
 struct Rule {
-  bool cubic, antialias, align_corners;
+  Family family;
+  bool antialias, align_corners;
   int64_t in, out;
   double scale;
+  bool cubic() const { return family == Family::kCubic; }
 };
 
-bool IsCopy(const Rule& rule) { return rule.in == rule.out && (rule.antialias || !rule.cubic); }
+bool IsCopy(const Rule& rule) { return rule.in == rule.out && (rule.antialias || !rule.cubic()); }
 
 template <class Wide>
 Wide Floor(Wide value) {
@@ -52,6 +55,19 @@ Wide Cubic(Wide s, double a_of, double* magnitude) {
   }
   *magnitude = b * (((d + 5) * d + 8) * d + 4);
   return s < 2 ? ((a * s - 5 * a) * s + 8 * a) * s - 4 * a : Wide(0);
+}
+
+// sin(pi t) / (pi t) for |t| <= 3, by its series. 34 terms are below a Quad's last bit.
+template <class Wide>
+Wide Sinc(Wide t) {
+  const Wide pi = Wide(0x1.921fb54442d18p+1) + Wide(0x1.1a62633145c07p-53);
+  const Wide square = pi * pi * t * t;
+  Wide term = 1, sum = 1;
+  for (int n = 1; n < 34; ++n) {
+    term *= -square / (2 * n * (2 * n + 1));
+    sum += term;
+  }
+  return sum;
 }
 
 // The tables of one axis. Float is the arithmetic in which operators calculate.
@@ -107,22 +123,22 @@ class AxisTable {
     const Wide place = static_cast<Wide>(o);
     Wide x = rule_.align_corners ? ratio_ * place : ratio_ * (place + half) - half;
     double moves = Moves(x);
-    const bool below = !rule_.cubic && static_cast<double>(x) + moves <= 0;
+    const bool below = !rule_.cubic() && static_cast<double>(x) + moves <= 0;
     if (below || !(static_cast<double>(x) - moves < static_cast<double>(last) + 1)) moves = 0;
-    if (!rule_.cubic && x < 0) x = 0;
+    if (!rule_.cubic() && x < 0) x = 0;
     if (x > last + 1) x = last + 1;
     const Wide i = std::min(Floor(x), last);
     const Wide t = std::min(x - i, Wide(1));
-    const int reach = rule_.cubic ? 2 : 1;
-    const double slope = rule_.cubic ? 1.5 : 1;
+    const int reach = rule_.cubic() ? 2 : 1;
+    const double slope = rule_.cubic() ? 1.5 : 1;
     const auto add = [&](int from, bool extra) {
       const Wide source = i + static_cast<Wide>(from), away = t - static_cast<Wide>(from);
       const auto index = static_cast<int64_t>(std::min(std::max(source, Wide(0)), last));
       const Wide distance = away < 0 ? -away : away;
       double magnitude = 1;
-      const Wide weight = extra         ? Wide(0)
-                          : rule_.cubic ? Cubic(distance, -0.75, &magnitude)
-                                        : 1 - distance;
+      const Wide weight = extra           ? Wide(0)
+                          : rule_.cubic() ? Cubic(distance, -0.75, &magnitude)
+                                          : 1 - distance;
       Add(index, weight, magnitude, slope * moves, extra, taps);
     };
     if (moves > 0 && static_cast<double>(t) < moves) add(-reach, true);
@@ -130,8 +146,16 @@ class AxisTable {
     if (moves > 0 && static_cast<double>(1 - t) < moves) add(reach + 1, true);
   }
 
+  // At a distance of at least 0 from a window's centre, as if the axis did not shrink.
+  Wide Filter(Wide s, double* magnitude) const {
+    if (rule_.cubic()) return Cubic(s, -0.5, magnitude);
+    if (rule_.family == Family::kLinear) return std::max(1 - s, Wide(0));
+    return s < 3 ? Sinc(s) * Sinc(s / 3) : Wide(0);
+  }
+
   void AddWindow(int64_t o, std::vector<Tap<Wide>>& taps) const {
-    const Wide half = 0.5, widest = rule_.cubic ? 2 : 1;
+    const Wide half = 0.5;
+    const Wide widest = rule_.cubic() ? 2 : rule_.family == Family::kLinear ? 1 : 3;
     const Wide support = ratio_ >= 1 ? widest * ratio_ : widest;
     const Wide inverse = ratio_ >= 1 ? 1 / ratio_ : Wide(1);
     const Wide centre = ratio_ * (static_cast<Wide>(o) + half);
@@ -152,12 +176,11 @@ class AxisTable {
       Wide s = (source - centre + half) * inverse;
       if (s < 0) s = -s;
       const auto past = static_cast<double>(s - widest);
-      const double spread = (rule_.cubic ? 1.5 : 1) * moves * static_cast<double>(inverse);
+      const double spread =
+          (rule_.family == Family::kLinear ? 1 : 1.5) * moves * static_cast<double>(inverse);
       if (!inside && (past > spread || spread == 0)) continue;
       double magnitude = 1;
-      const Wide weight = !inside       ? Wide(0)
-                          : rule_.cubic ? Cubic(s, -0.5, &magnitude)
-                                        : std::max(1 - s, Wide(0));
+      const Wide weight = inside ? Filter(s, &magnitude) : Wide(0);
       total += weight;
       changes += spread + magnitude * kEpsilon * 8;
       Add(j, weight, magnitude, spread, !inside, taps);
@@ -261,9 +284,12 @@ Exact ExactOf(const Call& call) {
   int roundings = 0;
   size_t inner = 1;
   for (size_t axis = from.size(); axis-- > 2;) {
-    const Rule rule = {call.op->family == Family::kCubic, call.op->traits->antialias,
-                       call.integer("alignCorners") != 0, (backward ? to : from)[axis],
-                       (backward ? from : to)[axis],      scales[axis - 2]};
+    const Rule rule = {call.op->family,
+                       call.op->traits->antialias,
+                       call.integer("alignCorners") != 0,
+                       (backward ? to : from)[axis],
+                       (backward ? from : to)[axis],
+                       scales[axis - 2]};
     Table<Wide> table = AxisTable<Float>(rule).Make();
     if (!IsCopy(rule)) roundings += kRoundingsOfAnAxis;
     if (!IsCopy(rule) && rule.antialias) roundings += 2 * static_cast<int>(MostTaps(table));

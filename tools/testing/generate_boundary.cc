@@ -91,7 +91,7 @@ void AddExtentsOfOne(const Case& base, std::vector<Case>& cases) {
 }
 
 void SetAligned(Case& c, bool aligned) {
-  if (c.op->weighs()) ArgumentOf(c, "alignCorners").integers = {aligned ? 1 : 0};
+  if (c.op->aligns()) ArgumentOf(c, "alignCorners").integers = {aligned ? 1 : 0};
 }
 
 // Shapes alone, and what does not depend on the operator's kind of resizing.
@@ -167,7 +167,7 @@ void AddResizing(Case base, const GenerateOptions& options, std::vector<Case>& c
   AddFormats(base, options, cases);
   if (exact) return;
   AddRatios(base, cases);
-  if (!base.op->weighs()) return;
+  if (!base.op->aligns()) return;
   SetAligned(base, true);
   AddExtentsOfOne(base, cases);
   AddRatios(base, cases);

@@ -87,7 +87,8 @@ void ChooseModes(Chooser& choose, const GenerateOptions& options, Case& c) {
     return;
   }
   if (!c.op->sampler()) {
-    if (const auto flag = c.op->Find("alignCorners")) {
+    const auto flag = c.op->Find("alignCorners");
+    if (flag && c.op->family != Family::kLanczos) {
       c.arguments[*flag].integers = {choose.Between(0, 1)};
     }
     return;

@@ -53,7 +53,8 @@ std::vector<DataType> TypesFor(const OperatorRow& op, const GenerateOptions& opt
   for (const DataType dtype : {DataType::kFloat32, DataType::kFloat16, DataType::kBFloat16,
                                DataType::kFloat64, cli::kUInt8}) {
     const bool listed = DTypesOf(op, options).Has(static_cast<int32_t>(dtype));
-    if (listed && (IsOpen(options) || !IsLimited(op, dtype))) dtypes.push_back(dtype);
+    const bool weighed = dtype == cli::kUInt8 && !TakesBytes(op);
+    if (listed && !weighed && (IsOpen(options) || !IsLimited(op, dtype))) dtypes.push_back(dtype);
   }
   return dtypes;
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <utility>
 
 #include "tools/parse.h"
 #include "tools/tensor/element.h"
@@ -26,6 +27,9 @@ Family FamilyOf(ops::Op op) {
     case ops::Op::kUpsampleCubic:
     case ops::Op::kUpsampleCubicBackward:
       return Family::kCubic;
+    case ops::Op::kUpsampleLanczos:
+    case ops::Op::kUpsampleLanczosBackward:
+      return Family::kLanczos;
     case ops::Op::kGridSampler2D:
     case ops::Op::kGridSampler3D:
     case ops::Op::kGridSampler2DBackward:
@@ -57,6 +61,30 @@ const char* NativeName(const ops::Signature& function, const ops::Parameter& p) 
   return at == native.parameters.size() ? "" : native.parameters[at].name;
 }
 
+// Of resized tensors, where the list leaves the rank open.
+const char* ResizedPattern(std::string_view symbols, size_t axes) {
+  static constexpr const char* kSmall[] = {"N,C,L", "N,C,H,W", "N,C,D,H,W"};
+  static constexpr const char* kLarge[] = {"N,C,OL", "N,C,OH,OW", "N,C,OD,OH,OW"};
+  return (symbols.ends_with(",O*") ? kLarge : kSmall)[axes - 1];
+}
+
+// Makes a row of a function of resizing that the native API alone has one like the others': with a
+// rank, with a scale for each axis, and without the flag antialias, which it need not be told.
+void SettleAxes(OperatorRow& row) {
+  static constexpr const char* kScales[] = {"scalesD", "scalesH", "scalesW"};
+  std::vector<Parameter> settled;
+  for (Parameter& p : row.parameters) {
+    if (IsTensor(p.role)) p.pattern = ResizedPattern(p.pattern, row.axes);
+    if (p.role == Role::kFlag && p.name == std::string_view("antialias")) continue;
+    const size_t count = p.role == Role::kReal ? row.axes : 1;
+    for (size_t i = 0; i < count; ++i) {
+      settled.push_back(p);
+      if (count > 1) settled.back().name = kScales[3 - count + i];
+    }
+  }
+  row.parameters = std::move(settled);
+}
+
 OperatorRow RowOf(const ops::Signature& function, size_t axes) {
   const bool aclnn = function.case_name[0] != '\0';
   OperatorRow row{function.op,
@@ -79,6 +107,7 @@ OperatorRow RowOf(const ops::Signature& function, size_t axes) {
                               {}});
     if (p.dtypes != nullptr) row.parameters.back().dtype = *p.dtypes->open.begin();
   }
+  if (!aclnn && row.resizes()) SettleAxes(row);
   return row;
 }
 
@@ -86,10 +115,11 @@ void AddRows(const ops::Signature& function, std::vector<OperatorRow>& rows) {
   const auto axes = static_cast<size_t>(function.traits.axes);
   if (axes > 0 || FamilyOf(function.op) == Family::kOther) {
     rows.push_back(RowOf(function, axes));
-  } else {
-    rows.push_back(RowOf(function, 2));
-    rows.push_back(RowOf(function, 3));
+    return;
   }
+  if (FamilyOf(function.op) == Family::kLanczos) rows.push_back(RowOf(function, 1));
+  rows.push_back(RowOf(function, 2));
+  rows.push_back(RowOf(function, 3));
 }
 
 }  // namespace
@@ -141,14 +171,15 @@ const std::vector<OperatorRow>& Operators() {
 }
 
 bool TakesBytes(const OperatorRow& op) {
-  return op.traits->dtypes.open.Has(static_cast<int32_t>(cli::kUInt8));
+  return op.traits->dtypes.open.Has(static_cast<int32_t>(cli::kUInt8)) && !op.weighs();
 }
 
 PageFacts PageFactsOf(const OperatorRow& op) {
   const std::string_view function = op.function;
   return {
-      op.family == Family::kNearestExact || function == "aclnnUpsampleBilinear2d" ||
-          function == "aclnnUpsampleBilinear2dAA" || function == "aclnnUpsampleBicubic2dAAGrad",
+      op.family == Family::kNearestExact || (op.resizes() && function.empty()) ||
+          function == "aclnnUpsampleBilinear2d" || function == "aclnnUpsampleBilinear2dAA" ||
+          function == "aclnnUpsampleBicubic2dAAGrad",
       function == "aclnnUpsampleLinear1dBackward",
       function == "aclnnUpsampleNearest2dBackward" || function == "aclnnUpsampleBicubic2dBackward"};
 }

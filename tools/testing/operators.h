@@ -43,7 +43,16 @@ struct Parameter {
 
 // The maths of an operator, for any number of spatial axes. kOther: maths of its own; its signature
 // tells all that cases need.
-enum class Family { kNearestExact, kNearest, kLinear, kCubic, kSampler, kAffineGrid, kOther };
+enum class Family {
+  kNearestExact,
+  kNearest,
+  kLinear,
+  kCubic,
+  kLanczos,
+  kSampler,
+  kAffineGrid,
+  kOther
+};
 
 struct OperatorRow {
   ops::Op op;
@@ -59,8 +68,10 @@ struct OperatorRow {
   bool sampler() const { return family == Family::kSampler; }
   // Whether it makes an image of another size of an image: self and out, gradOutput and gradInput.
   bool resizes() const { return family < Family::kSampler; }
-  // Whether it has the flag alignCorners and weighs what it adds up.
-  bool weighs() const { return family == Family::kLinear || family == Family::kCubic; }
+  // Whether it weighs what it adds up; all of these have the flag alignCorners.
+  bool weighs() const { return aligns() || family == Family::kLanczos; }
+  // Whether this flag may be set.
+  bool aligns() const { return family == Family::kLinear || family == Family::kCubic; }
   // Whether every size that a call gives must be its tensors' size, beside a scale too.
   bool strict_sizes() const { return family != Family::kNearestExact || !backward(); }
 
@@ -70,7 +81,7 @@ struct OperatorRow {
   size_t First(Role role) const;
 };
 
-// Whether a function copies bytes (kUInt8 of tools/tensor/element.h).
+// Whether a function copies bytes (kUInt8 of tools/tensor/element.h). Weighed bytes are no cases.
 bool TakesBytes(const OperatorRow& op);
 
 // What the page of a function says beside the list.
