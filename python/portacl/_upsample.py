@@ -150,6 +150,32 @@ def upsample_cubic_backward(
     )
 
 
+@_with(_RESIZE, _EXACT, _RESULT)
+def upsample_lanczos(
+    input: Any,
+    output_size: int | Sequence[int] | None = None,
+    scales: Scales = None,
+    out: Any = None,
+    *,
+    exact: Exact = "pytorch",
+) -> Any:
+    """Resize by Lanczos's filter of three lobes along every spatial axis.
+
+    An axis that shrinks averages over all elements that one output covers.
+    """
+    modes = resize_flags(False, True, exact)
+    return _resize(_core.upsample_lanczos, input, output_size, scales, out, *modes)
+
+
+@_with(_GRADIENT, _GRADIENT_RESULT)
+def upsample_lanczos_backward(
+    grad_output: Any, input_size: Sequence[int], scales: Scales = None, out: Any = None
+) -> Any:
+    """Gradient of ``upsample_lanczos`` with respect to its input: its exact transpose."""
+    function = _core.upsample_lanczos_backward
+    return _resize_backward(function, grad_output, input_size, scales, out, False, True)
+
+
 @_with(_RESIZE, _RESULT)
 def upsample_nearest(
     input: Any,

@@ -20,6 +20,7 @@ struct Row {
   bool has_align_corners = false;
   bool antialias = false;
   bool row_major = false;  // the result, whatever the layout of the operand
+  bool newest = false;     // PyTorch before 2.15 lacks it
 };
 
 inline constexpr std::array kRows = {
@@ -35,6 +36,7 @@ inline constexpr std::array kRows = {
     Row{"upsample_bicubic2d", Op::kUpsampleCubic, 2, false, true},
     Row{"_upsample_bilinear2d_aa", Op::kUpsampleLinear, 2, false, true, true},
     Row{"_upsample_bicubic2d_aa", Op::kUpsampleCubic, 2, false, true, true},
+    Row{"_upsample_lanczos2d_aa", Op::kUpsampleLanczos, 2, false, true, true, false, true},
     Row{"upsample_nearest1d_backward", Op::kUpsampleNearestBackward, 1, true},
     Row{"upsample_nearest2d_backward", Op::kUpsampleNearestBackward, 2, true},
     Row{"upsample_nearest3d_backward", Op::kUpsampleNearestBackward, 3, true, false, false, true},
@@ -48,6 +50,8 @@ inline constexpr std::array kRows = {
     Row{"upsample_bicubic2d_backward", Op::kUpsampleCubicBackward, 2, true, true, false, true},
     Row{"_upsample_bilinear2d_aa_backward", Op::kUpsampleLinearBackward, 2, true, true, true},
     Row{"_upsample_bicubic2d_aa_backward", Op::kUpsampleCubicBackward, 2, true, true, true, true},
+    Row{"_upsample_lanczos2d_aa_backward", Op::kUpsampleLanczosBackward, 2, true, true, true, true,
+        true},
 };
 
 // Whether portacl has the element type of the call's tensor; other integers than uint8 are

@@ -132,7 +132,8 @@ bool Find(const std::string& library) {
           "IlEEb",
           &f.affine_grid);
   for (size_t i = 0; found && i < f.resize.size(); ++i) {
-    if (!find(LinkerName(torch_resize::kRows[i]).c_str(), &f.resize[i])) return false;
+    const torch_resize::Row& row = torch_resize::kRows[i];
+    if (!find(LinkerName(row).c_str(), &f.resize[i]) && !row.newest) return false;
   }
   if (found) functions = f;
   return found;

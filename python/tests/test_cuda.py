@@ -19,6 +19,7 @@ import portacl.torch as pt  # noqa: E402
 HERE = Path(__file__).resolve().parent
 EMULATION = HERE.parents[1] / "build/release/lib/libportacl_cuda_emulation.so"
 GPUS = json.loads(_core.info_json())["cuda"]
+LANCZOS = ["lanczos aa"] if hasattr(torch.ops.aten, "_upsample_lanczos2d_aa") else []
 needs_gpu = pytest.mark.skipif(
     not (GPUS["devices"] and torch.cuda.is_available()), reason=f"no GPU: {GPUS['why_none']}"
 )
@@ -91,7 +92,8 @@ def test_grid_sample(on_gpu, axes, corners):
 
 @needs_gpu
 @pytest.mark.parametrize(
-    "mode", ["nearest", "nearest-exact", "bilinear", "bicubic", "bilinear aa", "bicubic aa"]
+    "mode",
+    ["nearest", "nearest-exact", "bilinear", "bicubic", "bilinear aa", "bicubic aa", *LANCZOS],
 )
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 @pytest.mark.parametrize("last", [False, True])

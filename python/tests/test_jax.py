@@ -399,11 +399,12 @@ FAMILY = [
     ("upsample_linear", {"antialias": True}),
     ("upsample_cubic", {}),
     ("upsample_cubic", {"antialias": True}),
+    ("upsample_lanczos", {}),
 ]
 
 
 @pytest.mark.parametrize(("name", "modes"), FAMILY)
-@pytest.mark.parametrize("size", [(7,), (7, 5)])
+@pytest.mark.parametrize("size", [(7,), (7, 5), (7, 5, 6)])
 def test_the_resize_family_has_the_bits_of_the_array_functions(name, modes, size):
     x = RNG.standard_normal((2, 3, *size)).astype(np.float32)
     to = tuple(n + 4 if i else n - 3 for i, n in enumerate(size))

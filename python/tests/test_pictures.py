@@ -24,6 +24,7 @@ FILTERS = [
     ("bilinear", False, True),
     ("bicubic", False, True),
     ("bicubic", True, True),
+    ("lanczos", True, False),
 ]
 """Mode, antialias, align_corners."""
 
@@ -86,7 +87,7 @@ def test_bits_are_pytorchs(rng, mode, antialias, align_corners):
 
 @needs_bits
 @pytest.mark.parametrize("scale", [1.3, 0.37, (2.0, 0.5)])
-@pytest.mark.parametrize(("mode", "antialias", "align_corners"), FILTERS[:4])
+@pytest.mark.parametrize(("mode", "antialias", "align_corners"), [*FILTERS[:4], FILTERS[-1]])
 def test_scale_factors_count_as_in_pytorch(rng, mode, antialias, align_corners, scale):
     for picture in both_layouts(noise(rng, 1, 3, 37, 53)):
         options = {"scale_factor": scale, "mode": mode, "antialias": antialias}
@@ -125,11 +126,12 @@ def test_rows_and_volumes_are_pictures_axis_by_axis(rng, mode, antialias, align_
 @needs_bits
 def test_enable_takes_pictures(rng):
     for picture in both_layouts(noise(rng, 1, 3, 60, 80)):
-        for mode in ("nearest", "nearest-exact", "bilinear", "bicubic"):
-            want = F.interpolate(picture, (23, 41), mode=mode)
+        for mode in ("nearest", "nearest-exact", "bilinear", "bicubic", "lanczos"):
+            options = {"mode": mode, "antialias": mode == "lanczos"}
+            want = F.interpolate(picture, (23, 41), **options)
             with pt.accelerated(forward=True):
                 with pt.profile() as report:
-                    got = F.interpolate(picture, (23, 41), mode=mode)
+                    got = F.interpolate(picture, (23, 41), **options)
                 assert (report.calls, report.taken) == (1, 1)
             assert torch.equal(got, want) and got.stride() == want.stride()
     with pt.accelerated(forward=True):  # PyTorch fails an assertion of its own
@@ -181,12 +183,19 @@ def test_workers_of_a_loader_resize_with_it():
 # ---- Pillow --------------------------------------------------------------------------------------
 
 
+FUNCTIONS = {
+    "bilinear": portacl.upsample_linear,
+    "bicubic": portacl.upsample_cubic,
+    "lanczos": portacl.upsample_lanczos,
+}
+
+
 def pillow():
     """The module, its release and its filters by our names."""
     image = pytest.importorskip("PIL.Image")
     release = int(pytest.importorskip("PIL").__version__.split(".")[0])
     exact = "pillow" if release >= 13 else "pillow<13"
-    filters = {"bilinear": image.Resampling.BILINEAR, "bicubic": image.Resampling.BICUBIC}
+    filters = {name: image.Resampling[name.upper()] for name in FUNCTIONS}
     return image, exact, filters
 
 
@@ -201,10 +210,10 @@ def pictures_of(rng):
         yield rng.integers(0, 256, (h, w), dtype=np.uint8), (oh, ow)
 
 
-@pytest.mark.parametrize("mode", ["bilinear", "bicubic"])
+@pytest.mark.parametrize("mode", FUNCTIONS)
 def test_bits_are_pillows(rng, mode):
     image, exact, filters = pillow()
-    function = portacl.upsample_linear if mode == "bilinear" else portacl.upsample_cubic
+    function = FUNCTIONS[mode]
     for pixels, (h, w) in pictures_of(rng):
         want = np.asarray(image.fromarray(pixels).resize((w, h), filters[mode]))
         planes = np.atleast_3d(pixels).transpose(2, 0, 1)[None]  # a view: channels last
@@ -218,13 +227,24 @@ def test_bits_are_pillows(rng, mode):
         assert np.array_equal(got.numpy(), planes_want)
 
 
-def test_releases_of_pillow_differ_in_the_order_of_axes(rng):
+@pytest.mark.parametrize("mode", ["bicubic", "lanczos"])
+def test_releases_of_pillow_differ_in_the_order_of_axes(rng, mode):
     picture = rng.integers(0, 256, (1, 1, 60, 20), dtype=np.uint8)
-    old, new = (portacl.upsample_cubic(picture, (20, 19), exact=e) for e in ("pillow<13", "pillow"))
+    old, new = (FUNCTIONS[mode](picture, (20, 19), exact=e) for e in ("pillow<13", "pillow"))
     assert not np.array_equal(old, new)  # H has more to leave out
     turned = picture.swapaxes(2, 3)
-    old, new = (portacl.upsample_cubic(turned, (19, 20), exact=e) for e in ("pillow<13", "pillow"))
+    old, new = (FUNCTIONS[mode](turned, (19, 20), exact=e) for e in ("pillow<13", "pillow"))
     assert np.array_equal(old, new)
+
+
+@pytest.mark.parametrize("mode", FUNCTIONS)
+def test_older_releases_of_pillow_take_w_first(rng, mode):
+    image, exact, filters = pillow()
+    picture = rng.integers(0, 256, (1, 1, 60, 20), dtype=np.uint8)
+    # One axis at a time has one order in every release.
+    rows = image.fromarray(picture[0, 0]).resize((19, 60), filters[mode])
+    want = np.asarray(rows.resize((19, 20), filters[mode]))
+    assert np.array_equal(FUNCTIONS[mode](picture, (20, 19), exact="pillow<13")[0, 0], want)
 
 
 def test_what_pillow_has_not_is_refused(rng):
@@ -236,6 +256,8 @@ def test_what_pillow_has_not_is_refused(rng):
     ]:
         with pytest.raises(ValueError, match=text):
             portacl.upsample_linear(output_size=4, exact="pillow", **wrong)
+    with pytest.raises(ValueError, match="for images .N, C, H, W. of UINT8"):
+        portacl.upsample_lanczos(picture[:, :, 0], 4, exact="pillow<13")
     with pytest.raises(ValueError, match="exact is 'opencv', but must be one of 'pytorch', "):
         portacl.upsample_linear(picture, 4, exact="opencv")
     with pytest.raises(ValueError, match="neither align_corners nor scale_factor"):

@@ -48,8 +48,10 @@ def own_results(case):
     if not case.operator.startswith("upsample_"):  # a function that is made from the list
         options = {re.sub("(?=[A-Z])", "_", name).lower(): value for name, value in a.items()}
         return getattr(portacl, re.sub("[123]d", "", case.operator))(*i.values(), **options)
-    names = {"nearest_exact": "nearest_exact", "nearest": "nearest", "cubic": "cubic", "": "linear"}
-    name = "upsample_" + next(made for part, made in names.items() if part in case.operator)
+    names = ["nearest_exact", "nearest", "cubic", "lanczos"]
+    name = "upsample_" + next((made for made in names if made in case.operator), "linear")
+    if name == "upsample_lanczos":
+        del modes["align_corners"]
     if "_aa" in case.operator:
         modes["antialias"] = True
     (image,) = i.values()

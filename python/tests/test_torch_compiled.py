@@ -68,6 +68,10 @@ FUNCTIONS = {
         (2, 3, 7, 5),
         lambda x: F.interpolate(x, (4, 3), mode="bicubic", antialias=True),
     ),
+    "lanczos": (
+        (2, 3, 7, 5),
+        lambda x: F.interpolate(x, (4, 3), mode="lanczos", antialias=True),
+    ),
     "trilinear": (
         (1, 2, 3, 5, 4),
         lambda x: F.interpolate(x, scale_factor=2, mode="trilinear"),
@@ -91,6 +95,8 @@ FUNCTIONS = {
     ),
 }
 
+if not hasattr(torch.ops.aten, "_upsample_lanczos2d_aa"):
+    del FUNCTIONS["lanczos"]
 
 STEMS = {
     "nearest-exact": ("upsample_nearest_exact", "upsample_nearest_exact"),
@@ -100,6 +106,7 @@ STEMS = {
     "bilinear": ("upsample_bilinear", "upsample_linear"),
     "trilinear": ("upsample_trilinear", "upsample_linear"),
     "bicubic": ("upsample_bicubic", "upsample_cubic"),
+    "lanczos": ("upsample_lanczos", "upsample_lanczos"),
     "grid_sample": ("grid_sampler", "grid_sampler"),
     "affine_grid": ("affine_grid_generator", "affine_grid"),
 }

@@ -33,6 +33,8 @@ CASES = [
     (dict(mode="bilinear", antialias=True), (2, 5, 12, 17), (5, 20)),
     (dict(mode="bicubic", antialias=True), (2, 5, 12, 17), (5, 20)),
 ]
+if hasattr(aten, "_upsample_lanczos2d_aa"):  # PyTorch 2.15
+    CASES.append((dict(mode="lanczos", antialias=True), (2, 5, 12, 17), (5, 20)))
 IDS = ["-".join(map(str, (*m.values(), len(s) - 2, o[0]))) for m, s, o in CASES]
 
 
@@ -325,6 +327,8 @@ OPERATORS = [
     ("upsample_linear_backward", ((1, 2, 3, 9), None, True, False)),
     ("upsample_cubic", ((4, 9), [0.9, 1.9], False, True)),
     ("upsample_cubic_backward", ((1, 2, 3, 9), None, False, True)),
+    ("upsample_lanczos", ((4, 9), [0.9, 1.9], False, True)),
+    ("upsample_lanczos_backward", ((1, 2, 3, 9), None, False, True)),
     ("upsample_nearest", ((4, 9), None)),
     ("upsample_nearest_backward", ((1, 2, 3, 9), None)),
 ]

@@ -57,7 +57,7 @@ def _finish(
     return resize, backward
 
 
-def _nearest(name: str, what: str) -> tuple[Any, Any]:
+def _without_modes(name: str, what: str) -> tuple[Any, Any]:
     def resize(
         input: Any,
         output_size: int | Sequence[int] | None = None,
@@ -111,10 +111,10 @@ def _weighted(name: str, what: str) -> tuple[Any, Any]:
     return _finish(name, what, resize, backward, _ALIGN, _GIVEN)
 
 
-upsample_nearest_exact, upsample_nearest_exact_backward = _nearest(
+upsample_nearest_exact, upsample_nearest_exact_backward = _without_modes(
     "upsample_nearest_exact", "nearest-exact interpolation"
 )
-upsample_nearest, upsample_nearest_backward = _nearest(
+upsample_nearest, upsample_nearest_backward = _without_modes(
     "upsample_nearest", 'the element in which an output begins (PyTorch\'s "nearest")'
 )
 upsample_linear, upsample_linear_backward = _weighted(
@@ -122,6 +122,9 @@ upsample_linear, upsample_linear_backward = _weighted(
 )
 upsample_cubic, upsample_cubic_backward = _weighted(
     "upsample_cubic", "cubic convolution along every spatial axis"
+)
+upsample_lanczos, upsample_lanczos_backward = _without_modes(
+    "upsample_lanczos", "Lanczos's filter of three lobes, which averages where an axis shrinks"
 )
 
 

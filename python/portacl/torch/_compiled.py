@@ -38,6 +38,7 @@ _KERNELS = {
     "_upsample_bilinear": "upsample_linear",
     "upsample_bicubic": "upsample_cubic",
     "_upsample_bicubic": "upsample_cubic",
+    "_upsample_lanczos": "upsample_lanczos",
 }
 """portacl's operator behind the stem of PyTorch's name."""
 
@@ -208,7 +209,8 @@ def _add_resize(name: str, backward: Enabled, forward: Enabled) -> None:
         modes, scales = (rest[:1], rest[1:]) if has_modes else ((), rest)
         return resize(input, output_size, modes, (*scales, *[None] * int(axes))[: int(axes)])
 
-    _add_shapes(packet, getattr(aten, f"{name}_backward"), axes != "2" or "bicubic" in stem)
+    row_major = axes != "2" or "bicubic" in stem or "lanczos" in stem
+    _add_shapes(packet, getattr(aten, f"{name}_backward"), row_major)
     for overload, rule in ((packet.vec, from_vector), (packet.default, from_scalars)):
         either = lambda: backward() or forward()  # noqa: E731
         _add_rule(overload, DispatchKey.AutogradCPU, rule, either, forward)

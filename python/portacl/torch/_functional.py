@@ -144,7 +144,12 @@ def interpolate_nearest_exact(
 
 _LINEAR = {"linear": 1, "bilinear": 2, "trilinear": 3}
 """Modes by PyTorch's names, and the number of axes that they are for."""
-_MODES = ("nearest", "nearest-exact", *_LINEAR, "bicubic")
+_WEIGHTED = dict.fromkeys(_LINEAR, "upsample_linear") | {
+    "bicubic": "upsample_cubic",
+    "lanczos": "upsample_lanczos",
+}
+"""portacl's operators behind these and the others that weigh what they add up."""
+_MODES = ("nearest", "nearest-exact", *_WEIGHTED)
 
 
 def interpolate(
@@ -162,8 +167,8 @@ def interpolate(
 
     Differentiable any number of times, in both modes: each backward is the exact transpose of its
     forward. Results have the same bits for every number of threads and layout. What PyTorch refuses
-    works: ``antialias`` in float16 and bfloat16 and on one or three axes, "bicubic" on one or
-    three.
+    works: ``antialias`` and "lanczos" in float16 and bfloat16 and on one or three axes, "bicubic" on
+    one or three.
 
     Args:
         input: (N, C, L), (N, C, H, W) or (N, C, D, H, W) on the CPU or a GPU; float16, bfloat16,
@@ -173,14 +178,15 @@ def interpolate(
         scale_factor: result extent / input extent per axis, or one for all; the result has
             ``floor(extent * scale_factor)``. Exactly one of the two must be given.
         mode: "nearest", "nearest-exact", "linear", "bilinear" or "trilinear" (by the number of
-            axes), or "bicubic".
+            axes), "bicubic", or "lanczos", which is antialiased always.
         align_corners: whether the middles of the border elements fall together, not their outer
-            edges; None means False. Not for the nearest modes.
+            edges; None means False. Not for the nearest modes, nor for "lanczos".
         recompute_scale_factor: compute coordinates from the sizes, not from ``scale_factor``.
         antialias: whether an axis that shrinks averages over all elements that one output covers.
             Not for the nearest modes.
-        exact: whose bits a picture (N, C, H, W) in uint8 has, "bilinear" or "bicubic": "pytorch";
-            "pillow", antialiased as Pillow 13 does; "pillow<13", as its older releases do.
+        exact: whose bits a picture (N, C, H, W) in uint8 has, "bilinear", "bicubic" or "lanczos":
+            "pytorch"; "pillow", antialiased as Pillow 13 does; "pillow<13", as its older releases
+            do.
 
     Returns:
         The resized tensor in the memory format of ``input``.
@@ -220,6 +226,8 @@ def _interpolate(
     nearest = mode.startswith("nearest")
     if nearest and any(modes):
         raise ValueError(f"{name}: mode {mode!r} has neither align_corners nor antialias")
+    if mode == "lanczos" and modes[0]:
+        raise ValueError(f"{name}: mode 'lanczos' has no align_corners")
     sizes, scales = _sizes_and_scales(name, input, size, scale_factor)
     if recompute:
         scales = None
@@ -232,10 +240,9 @@ def _interpolate(
             raise ValueError(
                 f"{name}: Pillow has neither align_corners nor scale_factor, only size"
             )
-        picture: torch.Tensor = ops.resize_as_pillow(input, sizes, mode == "bicubic", modes[1])
+        picture: torch.Tensor = ops.resize_as_pillow(input, sizes, _WEIGHTED[mode], modes[1])
         return picture
-    operator = ops.upsample_cubic if mode == "bicubic" else ops.upsample_linear
-    result = operator(input, sizes, scales, *modes)
+    result = getattr(ops, _WEIGHTED[mode])(input, sizes, scales, *modes)
     return result
 
 

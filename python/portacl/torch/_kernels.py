@@ -130,9 +130,15 @@ def _resize_backward(
 
 RESIZES = {
     name: partial(_resize, getattr(_core, name))
-    for name in ("upsample_nearest_exact", "upsample_nearest", "upsample_linear", "upsample_cubic")
+    for name in (
+        "upsample_nearest_exact",
+        "upsample_nearest",
+        "upsample_linear",
+        "upsample_cubic",
+        "upsample_lanczos",
+    )
 }
-"""By portacl's names. Linear and cubic take align_corners and antialias behind the scales."""
+"""By portacl's names. Weighted ones take align_corners and antialias behind the scales."""
 
 RESIZES_BACKWARD = {
     name: partial(_resize_backward, getattr(_core, f"{name}_backward")) for name in RESIZES

@@ -38,6 +38,7 @@ _RESIZE_MODES = {
     "upsample_nearest": "",
     "upsample_linear": ", bool align_corners, bool antialias",
     "upsample_cubic": ", bool align_corners, bool antialias",
+    "upsample_lanczos": ", bool align_corners, bool antialias",
 }
 for _name, _modes in _RESIZE_MODES.items():
     torch.library.define(
@@ -52,7 +53,7 @@ for _name, _modes in _RESIZE_MODES.items():
     )
 torch.library.define(
     "portacl::resize_as_pillow",
-    "(Tensor input, SymInt[] output_size, bool cubic, int release) -> Tensor",
+    "(Tensor input, SymInt[] output_size, str kernel, int release) -> Tensor",
     tags=_TAGS,
 )
 torch.library.define(
@@ -348,10 +349,9 @@ for _name in _RESIZE_MODES:
 
 
 def _resize_as_pillow(
-    input: torch.Tensor, output_size: Sequence[int], cubic: bool, release: int
+    input: torch.Tensor, output_size: Sequence[int], kernel: str, release: int
 ) -> torch.Tensor:
-    kernel = _kernels.RESIZES["upsample_cubic" if cubic else "upsample_linear"]
-    return kernel(input, output_size, None, False, release)
+    return _kernels.RESIZES[kernel](input, output_size, None, False, release)
 
 
 torch.library.impl("portacl::resize_as_pillow", "cpu", _resize_as_pillow)

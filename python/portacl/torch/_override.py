@@ -19,7 +19,7 @@ from torch._C._functorch import peek_interpreter_stack
 
 from .. import _core
 from .._numbers import flag
-from . import _attention, _compiled, _kernels, _roi_align
+from . import _attention, _compiled, _kernels, _roi_align, _volumes
 from ._host_threads import LIBRARY
 
 _lock = threading.Lock()
@@ -171,7 +171,9 @@ _RESIZES = {
     "upsample_bicubic2d": _Resize("upsample_cubic", 2, (False,), row_major=True),
     "_upsample_bilinear2d_aa": _Resize("upsample_linear", 2, (True,)),
     "_upsample_bicubic2d_aa": _Resize("upsample_cubic", 2, (True,), row_major=True),
+    "_upsample_lanczos2d_aa": _Resize("upsample_lanczos", 2, (True,), row_major=True),
 }
+_RESIZES = {name: how for name, how in _RESIZES.items() if hasattr(torch.ops.aten, name)}
 """As torch_resize.h has them."""
 
 
@@ -318,15 +320,20 @@ def _check_gpu(device: str) -> None:
 
 
 def enable(
-    forward: bool = False, device: str = "cpu", *, msda: bool = True, roi_align: bool = True
+    forward: bool = False,
+    device: str = "cpu",
+    *,
+    msda: bool = True,
+    roi_align: bool = True,
+    volumes_aa: bool = False,
 ) -> None:
     """Compute these gradients with portacl in this process, until ``disable()``.
 
     Replaces the kernels behind the gradients of ``torch.nn.functional.grid_sample``,
     ``affine_grid`` (on the CPU) and every mode of ``interpolate``: nearest, nearest-exact, linear,
-    bilinear, trilinear and bicubic, with and without ``antialias``. Results have the same shapes,
-    dtypes and memory formats; nearest and nearest-exact have the same bits. Antialiased gradients
-    in float16 and bfloat16 are there; PyTorch lacks them. On the CPU they run on PyTorch's threads
+    bilinear, trilinear and bicubic, with and without ``antialias``, and Lanczos. Results have the
+    same shapes, dtypes and memory formats; nearest and nearest-exact have the same bits.
+    Antialiased gradients in float16 and bfloat16 are there; PyTorch lacks them. On the CPU they run on PyTorch's threads
     (``threads()``). Forked children (DataLoader workers) inherit it and compute with one thread
     once the parent has used more, with the same bits. The last call counts.
 
@@ -348,6 +355,10 @@ def enable(
         roi_align: compute ``torchvision.ops.roi_align`` on the CPU, in both directions, with
             bfloat16 too; the last bits differ from torchvision's. ``roi_align=False`` leaves
             torchvision's kernels.
+        volumes_aa: let ``torch.nn.functional.interpolate`` take ``antialias=True`` for (N, C, L)
+            and (N, C, D, H, W), on both devices; PyTorch refuses them. Modes: linear, trilinear,
+            bicubic (cubic along every axis) and lanczos. A function that was imported by its name
+            before is PyTorch's still.
 
     Raises:
         ValueError: another device.
@@ -355,9 +366,10 @@ def enable(
 
     """
     forward, msda = flag("forward", forward), flag("msda", msda)
-    roi_align = flag("roi_align", roi_align)
+    roi_align, volumes_aa = flag("roi_align", roi_align), flag("volumes_aa", volumes_aa)
     gradients, functions = _replacements(device)
     _check_gpu(device)
+    _volumes.set_enabled(volumes_aa)
     if device == "cpu":
         _attention.set_enabled(msda)
         _roi_align.set_enabled(roi_align)
@@ -382,6 +394,7 @@ def disable() -> None:
     """
     _attention.set_enabled(False)
     _roi_align.set_enabled(False)
+    _volumes.set_enabled(False)
     with _lock:
         for replacements in _REPLACEMENTS.values():
             for replacement in replacements:
