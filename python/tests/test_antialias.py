@@ -63,19 +63,21 @@ def test_tables_are_pytorchs(dtype):
         eye = torch.eye(size, dtype=dtype)[:, None, None, :]
         want = images(eye, (1, extent), "lanczos")
         got = pt.interpolate(eye, (1, extent), mode="lanczos")
-        assert (got - want).abs().max() <= 2 * torch.finfo(dtype).eps, (size, extent)
+        assert (got - want).abs().max() <= 2.5 * torch.finfo(dtype).eps, (size, extent)
         equal += (got == want).sum().item()
         differing += (got != want).sum().item()
         row = pt.interpolate(eye[:, :, 0], extent, mode="lanczos")
         assert torch.equal(row[:, :, None], got)
     if dtype == torch.float64:
-        assert differing < 0.05 * equal, (differing, equal)
+        assert differing < 0.005 * equal, (differing, equal)
 
 
 @needs_lanczos
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_lanczos_is_pytorchs(rng, dtype):
-    for i, (h, w, oh, ow) in enumerate(rng.integers(1, 65, (20, 4)).tolist()):
+    sizes = rng.integers(1, 65, (20, 4)).tolist()
+    for i, (h, w, oh, ow) in enumerate(sizes):
+        ow += ow == 1  # of one column PyTorch gives every row the first one's values
         x = torch.from_numpy(rng.standard_normal((2, 1 + i % 5, h, w))).to(dtype)
         grad = torch.from_numpy(rng.standard_normal((2, 1 + i % 5, oh, ow))).to(dtype)
         for memory_format in (torch.contiguous_format, torch.channels_last):

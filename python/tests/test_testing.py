@@ -253,3 +253,14 @@ def test_the_example_of_the_guide_is_a_test(tmp_path):
     done = run_python("-m", "pytest", "-q", "-p", "no:cacheprovider", tmp_path)
     assert done.returncode == 0, done.stdout
     assert len(example.strip().splitlines()) <= 12
+
+
+@pytest.mark.parametrize("kind", ["smoke", "boundary"])
+def test_lanczos_passes_on_every_rank(kind):
+    ranks = set()
+    for backward in ("", "_backward"):
+        for case in cases(kind, operator=f"upsample_lanczos{backward}", dtype="float32")[::4]:
+            result = own_results(case)
+            ranks.add(np.ndim(result))
+            assert_matches_golden(case, result)
+    assert ranks == {3, 4, 5}

@@ -58,19 +58,19 @@ _AXES = {1: ("L",), 2: ("H", "W"), 3: ("D", "H", "W")}
 
 def _settled(row: _Row, case: Case) -> _Row:
     """Of resizing that the vendor lacks, by the case: as the vendor's other functions have it."""
-    ranks = (len(_integers(case.fields[name])) for name, *_ in row if name in case.fields)
-    axes = _AXES[max(ranks) - 2]
+    given = (case.fields[name] for name, kind, _ in row if kind in _TENSORS and name in case.fields)
+    axes = _AXES[max(len(_integers(shape)) for shape in given) - 2]
     large, small = ",".join(f"O{axis}" for axis in axes), ",".join(axes)
     backward = case.operator.endswith("_backward")
     size = ("inputSize", "Ints", f"N,C,{small}") if backward else ("outputSize", "Ints", large)
-    settled = [size]
+    settled: list[tuple[str, str, str]] = []
     for name, kind, symbols in row:
         if kind == "Scales":
             names = [f"{name}{axis}" for axis in axes] if len(axes) > 1 else [name]
             settled.extend((n, "Double", "") for n in names)
         elif name != "antialias":
             settled.append((name, kind, symbols.replace("O*", large).replace("*", small)))
-    return tuple(settled)
+    return (*settled, size)
 
 
 def _row_of(case: Case) -> _Row:
