@@ -569,6 +569,26 @@ TEST_F(RunTest, OneApiResizesPicturesAsBytes) {
   }
 }
 
+TEST_F(RunTest, LanczosTakesEveryRankAndNoCorners) {
+  const auto run = [this](const std::string& shape, const std::string& size, const char* more) {
+    return Run({"run", "upsample_lanczos", "--input", "ones", "--shape", shape, "--size", size,
+                "--output", "out.npy", more});
+  };
+  for (const auto& [shape, size] :
+       {std::pair{"1,1,9", "3"}, {"1,1,2,9", "2,3"}, {"1,1,2,2,9", "2,2,3"}}) {
+    ASSERT_EQ(run(shape, size, "--antialias").exit_code, 0) << shape;
+    for (const float element : Elements<float>(Read("out.npy"))) EXPECT_NEAR(element, 1, 1e-6);
+  }
+  ExpectBadInput(run("1,1,2,9", "2,3", "--align-corners"), "alignCorners is true, but must be");
+  for (const char* const exact : {"--exact=pillow", "--exact=pillow<13"}) {
+    ASSERT_EQ(Run({"run", "upsample_lanczos", "--input", "ones", "--shape", "1,1,2,9", "--dtype",
+                   "uint8", "--size", "2,3", "--output", "out.npy", exact})
+                  .exit_code,
+              0);
+    EXPECT_EQ(Bytes(Elements<uint8_t>(Read("out.npy"))), Bytes<uint8_t>({1, 1, 1, 1, 1, 1}));
+  }
+}
+
 TEST_F(RunTest, ExactIsForPicturesOfOneApi) {
   const auto run = [this](const std::string& op, const std::string& dtype,
                           const std::string& exact) {
