@@ -282,21 +282,38 @@ class RoiAlign {
                   static_cast<size_t>(pitch) * sizeof(F));
     }
     AddRois(task, Pixels<F>{slab - named.left * kLanes - task.first * pitch, pitch, kLanes, true});
+    ClearRest(task, named);
     for (int64_t y = task.first; y < task.last; ++y) {
-      T* const row = ImageAt(task) + y * p_.image_stride[2];
-      const auto part = [&](int64_t begin, int64_t end) {
-        return Planar<T>{row + begin * p_.image_stride[3], p_.image_stride[1], p_.image_stride[3],
-                         task.channels, end - begin};
-      };
-      if (named.empty() || named.rows[y] == 0) {
-        ClearPixels(part(0, p_.width));
-        continue;
-      }
-      ClearPixels(part(0, named.left));
+      if (width == 0 || named.rows[y] == 0) continue;
       WritePixels<T, kLanes>(slab + (y - task.first) * pitch, kLanes,
-                             part(named.left, named.right));
-      ClearPixels(part(named.right, p_.width));
+                             PixelsAt(task, y, named.left, width));
     }
+  }
+
+  // `count` pixels of a row, or of the rows behind it too if they lie dense.
+  Planar<T> PixelsAt(const Task& task, int64_t y, int64_t x, int64_t count) const {
+    return {ImageAt(task) + y * p_.image_stride[2] + x * p_.image_stride[3], p_.image_stride[1],
+            p_.image_stride[3], task.channels, count};
+  }
+
+  // The pixels of the task that no roi names, in runs as long as the strides let.
+  void ClearRest(const Task& task, const Named& named) const {
+    const int64_t width = p_.width;
+    const bool dense = p_.image_stride[2] == width * p_.image_stride[3];
+    int64_t from = task.first * width;
+    const auto clear = [&](int64_t to) {
+      while (from < to) {
+        const int64_t end = dense ? to : std::min(to, (from / width + 1) * width);
+        ClearPixels(PixelsAt(task, from / width, from % width, end - from));
+        from = end;
+      }
+    };
+    for (int64_t y = task.first; y < task.last; ++y) {
+      if (named.empty() || named.rows[y] == 0) continue;
+      clear(y * width + named.left);
+      from = y * width + named.right;
+    }
+    clear(task.last * width);
   }
 
   void AddRois(const Task& task, Pixels<F> sums) const {
