@@ -52,9 +52,10 @@ SUITES = {
     "steps": "whole training steps, likewise",
     "busy": "operators and a step likewise, beside busy processes",
     "resize": "F.interpolate's operators through PyTorch, likewise",
+    "detection": "RoiAlign and deformable attention, beside torchvision and grid_sample's formula",
 }
 # In a process of their own: no other peers, no settings of OpenMP.
-INSIDE_PYTORCH = ("torch", "steps", "busy", "resize")
+INSIDE_PYTORCH = ("torch", "steps", "busy", "resize", "detection")
 
 
 def parse_arguments() -> argparse.Namespace:

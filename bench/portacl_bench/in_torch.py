@@ -45,7 +45,9 @@ def run(options: Any, threads: int) -> list[Record]:
     return records
 
 
-def record(case: Any, direction: str, call: Call, threads: int, protocol: Protocol) -> Record:
+def record(
+    case: Any, direction: str, call: Call | dict[str, Call], threads: int, protocol: Protocol
+) -> Record:
     """What a row of the results says of `call`, which is one direction of `case`."""
     return {
         "case": case.to_json() | {"name": f"{case.name} {direction}"},
@@ -79,15 +81,19 @@ def calls(case: Case) -> dict[str, Call]:
     }
 
 
-def measure(call: Call, protocol: Protocol) -> dict[str, Times]:
-    """Seconds per call of both kernels, which take turns. Every call is a sample of its own."""
+def measure(call: Call | dict[str, Call], protocol: Protocol) -> dict[str, Times]:
+    """Seconds per call of both kernels, which take turns. Every call is a sample of its own.
+
+    The kernels have calls of their own if `call` says so.
+    """
+    calls = call if isinstance(call, dict) else dict.fromkeys(KERNELS, call)
     other = torch.ones(BETWEEN)
     times = {name: Times(1) for name in KERNELS}
 
-    def sample() -> float:
+    def sample(name: str) -> float:
         other.mul_(1.0)
         start = protocol.now()
-        result = call()
+        result = calls[name]()
         stop = protocol.now()
         del result
         return (stop - start) * 1e-9
@@ -98,10 +104,10 @@ def measure(call: Call, protocol: Protocol) -> dict[str, Times]:
         for i in range(protocol.repeat):
             for name in list(KERNELS) if i % 2 else list(KERNELS)[::-1]:
                 KERNELS[name]()
-                longest = max(sample() for _ in range(WARM_UP))
+                longest = max(sample(name) for _ in range(WARM_UP))
                 share = protocol.limit / protocol.repeat
                 count = max(1, min(MOST_CALLS, int(share / longest)))
-                times[name].samples += [sample() for _ in range(count)]
+                times[name].samples += [sample(name) for _ in range(count)]
     finally:
         gc.enable()
         pt.disable()

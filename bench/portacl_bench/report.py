@@ -20,6 +20,8 @@ def markdown(result: Record) -> str:
         parts.append(_inside(result["torch"]))
     if result.get("resize"):
         parts.append(_resize(result["resize"]))
+    if result.get("detection"):
+        parts.append(_detection(result["detection"]))
     if result.get("steps"):
         parts.append(_steps(result["steps"]))
     if result.get("busy"):
@@ -224,6 +226,27 @@ def _resize(records: list[Record]) -> str:
             )
         lines.append(_line([group, *cells]))
     return "\n".join(lines)
+
+
+def _detection(records: list[Record]) -> str:
+    """Sampling of detectors: a row for each case, the function's cells and the gradient's."""
+    counts = results.thread_counts(records)
+    threads = " / ".join(f"T{count}" for count in counts)
+    lines = [f"### Detection inside PyTorch ({threads})", ""]
+    for direction in ("forward", "backward"):
+        head = [direction, "shape", "PyTorch, ms", "portacl, ms", "**PyTorch / portacl**"]
+        lines += [_line(head), _line(["---", "---", "--:", "--:", "--:"])]
+        chosen = [r for r in records if r["direction"] == direction]
+        for name, row in _groups(chosen, lambda r: r["case"]["name"]).items():
+            cells = [
+                _joined(row, counts, lambda r: _milliseconds(r, "torch")),
+                _joined(row, counts, lambda r: _milliseconds(r, "portacl")),
+                _joined(row, counts, lambda r: _number(results.ratio(r, "torch"))),
+            ]
+            label = next(iter(row.values()))["case"]["label"]
+            lines.append(_line([name.removesuffix(f" {direction}"), label, *cells]))
+        lines.append("")
+    return "\n".join(lines).rstrip()
 
 
 def _steps(records: list[Record]) -> str:

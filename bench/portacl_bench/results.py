@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 Record = dict[str, Any]
-SUITES = ("shapes", "sizes", "copy", "tiny", "torch", "steps", "busy", "resize")
+SUITES = ("shapes", "sizes", "copy", "tiny", "torch", "steps", "busy", "resize", "detection")
 # Best and median apart by more than this: the measurement was disturbed.
 NOISY = 1.25
 

@@ -151,7 +151,7 @@ def run_inside(options: argparse.Namespace, threads: int) -> Record:
     """The suites that measure PyTorch's own functions, with and without portacl's kernels."""
     import portacl  # noqa: PLC0415 (the Python package)
 
-    from . import busy, in_torch, resize, steps  # noqa: PLC0415
+    from . import busy, detection, in_torch, resize, steps  # noqa: PLC0415
 
     result: Record = {
         "version": JSON_VERSION,
@@ -166,6 +166,7 @@ def run_inside(options: argparse.Namespace, threads: int) -> Record:
         "steps": steps.run,
         "busy": busy.run,
         "resize": resize.run,
+        "detection": detection.run,
     }
     for suite in options.suite:
         result[suite] = suites[suite](options, threads)

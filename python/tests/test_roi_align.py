@@ -134,6 +134,28 @@ class TestTorchvision:
         with pytest.raises(RuntimeError):
             self._run(torch.bfloat16)
 
+    def test_profile_counts_calls(self):
+        portacl.torch.enable()
+        with portacl.torch.profile() as report:
+            self._run(torch.float32)
+        operators = sorted(row.operator for row in report.rows.values())
+        assert operators == ["roi_align", "roi_align_backward"], report.table()
+
+    def test_compiled_code_has_the_bits_of_eager(self):
+        portacl.torch.enable()
+        images, boxes, *_ = self._arguments(torch.float32)
+
+        def pool(x):
+            return self.ops.roi_align(x, boxes, (3, 2), 0.5, 2, True).square()
+
+        results = []
+        for function in (pool, torch.compile(pool, fullgraph=True, backend="aot_eager")):
+            x = images.clone().requires_grad_()
+            pooled = function(x)
+            results.append((pooled, *torch.autograd.grad(pooled.sum(), x)))
+        for eager, compiled in zip(*results):
+            assert torch.equal(eager, compiled)
+
     def test_errors_are_runtime_errors(self):
         portacl.torch.enable()
         images, boxes, *rest = self._arguments(torch.float32)

@@ -128,11 +128,14 @@ def second_order(forward: Any, ctx: Any, grad: torch.Tensor) -> tuple[Optional[t
 _MODULE = "torchvision.ops.roi_align"
 _REPLACED = {"roi_align": "roi_align", "_roi_align_backward": "roi_align_backward"}
 _DTYPES = {torch.float16, torch.bfloat16, torch.float32, torch.float64}
+is_watched = False
+"""Whether calls go by ``torch.ops.portacl``, where ``profile()`` counts them."""
 
 
 def _kernel(name: str, stock: Any) -> Callable[..., torch.Tensor]:
     """portacl's, in the manner of torchvision's: other dtypes are its own, errors RuntimeError."""
     own = KERNELS[_REPLACED[name]]
+    counted = getattr(torch.ops.portacl, _REPLACED[name])
 
     def kernel(source: torch.Tensor, rois: torch.Tensor, *rest: Any) -> torch.Tensor:
         if source.dtype not in _DTYPES or rois.dtype != source.dtype:
@@ -141,7 +144,8 @@ def _kernel(name: str, stock: Any) -> Callable[..., torch.Tensor]:
             )
             return result
         try:
-            return own(source, rois, *rest)
+            pooled: torch.Tensor = (counted if is_watched else own)(source, rois, *rest)
+            return pooled
         except (TypeError, ValueError) as error:
             raise RuntimeError(str(error)) from None
 
@@ -169,7 +173,9 @@ class _Torchvision:
         if not wanted or self._library is not None:
             return
         try:
-            stock = {name: torch.library.get_kernel(f"torchvision::{name}", "CPU") for name in _REPLACED}
+            stock = {
+                name: torch.library.get_kernel(f"torchvision::{name}", "CPU") for name in _REPLACED
+            }
         except RuntimeError:
             return  # a torchvision whose compiled operators did not load
         library = torch.library.Library("torchvision", "IMPL")
