@@ -4,8 +4,8 @@
     y = portacl.jax.grid_sampler_2d(image, grid, padding="border")
 
 Each is a primitive of JAX that runs as a custom call of XLA. It has derivatives of every order in
-both modes, on one device or many. Bits never depend on the number of threads or devices, on ``jit``
-or on ``vmap``.
+both modes, on one device or many; RoiAlign and deformable attention have gradients alone. Bits never
+depend on the number of threads or devices, on ``jit`` or on ``vmap``.
 """
 
 try:
@@ -13,6 +13,14 @@ try:
 except ModuleNotFoundError as _missing:
     raise ImportError("portacl.jax needs JAX 0.5 or newer (pip install jax)") from _missing
 
+from ._detection import (
+    ms_deform_attn,
+    ms_deform_attn_backward,
+    roi_align,
+    roi_align_backward,
+    roi_align_rotated,
+    roi_align_rotated_backward,
+)
 from ._functional import (
     grid_sampler_2d,
     grid_sampler_2d_backward,
@@ -42,6 +50,12 @@ __all__ = [
     "grid_sampler_2d_backward",
     "grid_sampler_3d",
     "grid_sampler_3d_backward",
+    "ms_deform_attn",
+    "ms_deform_attn_backward",
+    "roi_align",
+    "roi_align_backward",
+    "roi_align_rotated",
+    "roi_align_rotated_backward",
     "upsample_cubic",
     "upsample_cubic_backward",
     "upsample_lanczos",

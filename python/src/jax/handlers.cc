@@ -29,6 +29,10 @@ std::optional<int32_t> DTypeOf(ffi::DataType type) {
       return PORTACL_FLOAT32;
     case ffi::DataType::F64:
       return PORTACL_FLOAT64;
+    case ffi::DataType::S32:
+      return PORTACL_INT32;
+    case ffi::DataType::S64:
+      return PORTACL_INT64;
     default:
       return std::nullopt;
   }
@@ -59,6 +63,15 @@ struct Array {
   int32_t rank;
 };
 
+ffi::Error RunAndTell(const Call& call) {
+  try {
+    if (RunCall(call) == PORTACL_OK) return ffi::Error::Success();
+    return ffi::Error::InvalidArgument(portaclGetErrorMessage());
+  } catch (const std::exception& error) {
+    return ffi::Error::Internal(error.what());
+  }
+}
+
 // Runs `call` on `arrays`, in the order of the call's tensors.
 ffi::Error Run(Call call, std::initializer_list<Array> arrays) {
   std::array<portaclTensor, kMaxTensors> tensors;
@@ -74,12 +87,60 @@ ffi::Error Run(Call call, std::initializer_list<Array> arrays) {
     }
     ++i;
   }
-  try {
-    if (RunCall(call) == PORTACL_OK) return ffi::Error::Success();
-    return ffi::Error::InvalidArgument(portaclGetErrorMessage());
-  } catch (const std::exception& error) {
-    return ffi::Error::Internal(error.what());
+  return RunAndTell(call);
+}
+
+// Operators of several arrays, without axes in front. `tensors` says for each of the call's tensors
+// which buffer it is, inputs before results, or -1: not wanted. Numbers are those of Call.
+template <Op kOp>
+ffi::Error Listed(ffi::RemainingArgs inputs, ffi::RemainingRets results,
+                  ffi::Span<const int32_t> tensors, ffi::Span<const double> reals,
+                  ffi::Span<const int64_t> integers, ffi::Span<const int32_t> choices,
+                  ffi::Span<const int32_t> flags) {
+  Call call{kOp};
+  std::array<portaclTensor, kMaxTensors> views;
+  if (tensors.size() > views.size() || reals.size() != call.reals.size() ||
+      integers.size() != call.integers.size() || choices.size() != call.choices.size() ||
+      flags.size() != call.flags.size()) {
+    return ffi::Error::InvalidArgument("portacl: attributes have another length");
   }
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    if (tensors[i] < 0) continue;
+    const auto at = static_cast<size_t>(tensors[i]);
+    ffi::ErrorOr<ffi::AnyBuffer> buffer = inputs.get<ffi::AnyBuffer>(at);
+    if (at >= inputs.size()) {
+      auto result = results.get<ffi::AnyBuffer>(at - inputs.size());
+      if (result.has_error()) return result.error();
+      buffer = **result;
+    }
+    if (buffer.has_error()) return buffer.error();
+    const auto rank = static_cast<int32_t>(buffer->dimensions().size());
+    if (!DTypeOf(buffer->element_type()) || rank < 1 || rank > PORTACL_MAX_RANK) {
+      return ffi::Error::InvalidArgument("portacl: a buffer's dtype or rank does not fit");
+    }
+    views[i] = TensorOf(*buffer, rank);
+    call.tensors[i] = &views[i];
+  }
+  std::copy(reals.begin(), reals.end(), call.reals.begin());
+  std::copy(integers.begin(), integers.end(), call.integers.begin());
+  std::copy(choices.begin(), choices.end(), call.choices.begin());
+  std::copy(flags.begin(), flags.end(), call.flags.begin());
+  return RunAndTell(call);
+}
+
+template <Op kOp>
+XLA_FFI_Error* ListedHandler(XLA_FFI_CallFrame* frame) {
+  static const auto* const handler = ffi::Ffi::Bind()
+                                         .RemainingArgs()
+                                         .RemainingRets()
+                                         .Attr<ffi::Span<const int32_t>>("tensors")
+                                         .Attr<ffi::Span<const double>>("reals")
+                                         .Attr<ffi::Span<const int64_t>>("integers")
+                                         .Attr<ffi::Span<const int32_t>>("choices")
+                                         .Attr<ffi::Span<const int32_t>>("flags")
+                                         .To(Listed<kOp>)
+                                         .release();
+  return handler->Call(frame);
 }
 
 // Of images (rank 4) and of volumes.
@@ -201,6 +262,12 @@ void DefineJaxHandlers(nb::module_& m) {
     add(("portacl_" + op).c_str(), LinearHandler<Op::k##Name>);     \
   }
 #include "src/ops/operator_list.inc"
+        add("portacl_ms_deform_attn", ListedHandler<Op::kMsDeformAttn>);
+        add("portacl_ms_deform_attn_backward", ListedHandler<Op::kMsDeformAttnBackward>);
+        add("portacl_roi_align", ListedHandler<Op::kRoiAlign>);
+        add("portacl_roi_align_backward", ListedHandler<Op::kRoiAlignBackward>);
+        add("portacl_roi_align_rotated", ListedHandler<Op::kRoiAlignRotated>);
+        add("portacl_roi_align_rotated_backward", ListedHandler<Op::kRoiAlignRotatedBackward>);
         add("portacl_grid_sampler", +kGridSampler);
         add("portacl_grid_sampler_backward", +kGridSamplerBackward);
         add("portacl_grid_sampler_input_grad", +kGridSamplerInputGrad);
