@@ -326,13 +326,13 @@ DIFFERENTIABLE = {
     ),
     **{
         f"upsample_{kind}": (lambda x, f=f"upsample_{kind}": getattr(pj, f)(x, (7, 3)), IMAGE_SHAPE)
-        for kind in ("nearest_exact", "nearest", "linear", "cubic")
+        for kind in ("nearest_exact", "nearest", "linear", "cubic", "lanczos")
     },
     **{
         f"upsample_{kind}_backward": (
             lambda g, f=f"upsample_{kind}_backward": getattr(pj, f)(g, (2, 2, 7, 3)), IMAGE_SHAPE
         )
-        for kind in ("nearest_exact", "nearest", "linear", "cubic")
+        for kind in ("nearest_exact", "nearest", "linear", "cubic", "lanczos")
     },
 }  # fmt: skip
 """Every function, and the shapes of its arguments."""
