@@ -283,6 +283,20 @@ PORTACL_API int32_t portaclPlanUpsampleNearestBackward(const portaclTensor* grad
                                                        const portaclTensor* gradInput,
                                                        const double* scales, portaclPlan** plan);
 
+/** Plans adaptive average pooling, PyTorch's mode "area": each output is the average of the window
+ *  [floor(o * I / O), ceil((o + 1) * I / O)) of each axis, summed in row-major order. In
+ *  PORTACL_UINT8 the exact average, halves rounded up.
+ *  @param input  (N, C, L), (N, C, H, W) or (N, C, D, H, W).
+ *  @param output same rank and dtype, same N and C, the other spatial extents. */
+PORTACL_API int32_t portaclPlanAdaptiveAvgPool(const portaclTensor* input,
+                                               const portaclTensor* output, portaclPlan** plan);
+
+/** Plans the gradient of portaclPlanAdaptiveAvgPool: its transpose. gradInput like input,
+ * gradOutput like output. */
+PORTACL_API int32_t portaclPlanAdaptiveAvgPoolBackward(const portaclTensor* gradOutput,
+                                                       const portaclTensor* gradInput,
+                                                       portaclPlan** plan);
+
 /** Plans the grid of points that affine maps give, for grid sampling.
  *  @param theta (N, 2, 3), or (N, 3, 4) for volumes.
  *  @param grid  (N, H, W, 2) or (N, D, H, W, 3), x first: theta times (x, y (, z), 1).
@@ -677,6 +691,13 @@ class Plan {
     return Status(portaclPlanUpsampleNearestBackward(grad_output.c_tensor(), grad_input.c_tensor(),
                                                      scales, Reset()));
   }
+  Status adaptive_avg_pool(const Tensor& input, const Tensor& output) {
+    return Status(portaclPlanAdaptiveAvgPool(input.c_tensor(), output.c_tensor(), Reset()));
+  }
+  Status adaptive_avg_pool_backward(const Tensor& grad_output, const Tensor& grad_input) {
+    return Status(
+        portaclPlanAdaptiveAvgPoolBackward(grad_output.c_tensor(), grad_input.c_tensor(), Reset()));
+  }
   Status affine_grid(const Tensor& theta, const Tensor& grid, bool align_corners = false) {
     return Status(
         portaclPlanAffineGrid(theta.c_tensor(), grid.c_tensor(), align_corners ? 1 : 0, Reset()));
@@ -892,6 +913,20 @@ inline Status upsample_nearest_backward(const Tensor& grad_output, const Tensor&
                                         const double* scales = nullptr) {
   Plan plan;
   Status status = plan.upsample_nearest_backward(grad_output, grad_input, scales);
+  return status.ok() ? plan.run() : status;
+}
+
+/// Averages windows; see portaclPlanAdaptiveAvgPool.
+inline Status adaptive_avg_pool(const Tensor& input, const Tensor& output) {
+  Plan plan;
+  Status status = plan.adaptive_avg_pool(input, output);
+  return status.ok() ? plan.run() : status;
+}
+
+/// Gradient of adaptive_avg_pool.
+inline Status adaptive_avg_pool_backward(const Tensor& grad_output, const Tensor& grad_input) {
+  Plan plan;
+  Status status = plan.adaptive_avg_pool_backward(grad_output, grad_input);
   return status.ok() ? plan.run() : status;
 }
 

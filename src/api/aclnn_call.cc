@@ -2,7 +2,9 @@
 #include "api/aclnn_call.h"
 
 #include <cstring>
+#include <span>
 #include <utility>
+#include <variant>
 
 #include "aclnn/aclnn_base.h"
 #include "api/shim.h"
@@ -78,7 +80,27 @@ Status ArgumentReader::Plan(bool has_workspace_size, bool has_executor, ops::Pla
   call_.has_workspace_size = has_workspace_size;
   call_.has_executor = has_executor;
   if (has_workspace_size && has_executor) PORTACL_RETURN_IF_ERROR(arguments_.status());
-  return ops::MakeOrReusePlan(call_, planned);
+  Status status = ops::MakeOrReusePlan(call_, planned);
+  if (status.code() != ACLNN_ERR_PARAM_INVALID || !HasOtherTensors() ||
+      !PlanAten(call_.op(), std::span(given_).first(call_.size()), &planned->plan).ok()) {
+    return status;
+  }
+  return {};
+}
+
+bool ArgumentReader::HasOtherTensors() const {
+  for (size_t at = 0; at < call_.size(); ++at) {
+    const ops::Parameter& parameter = call_.parameter(at);
+    if (!ops::IsTensor(parameter.kind)) continue;
+    const auto* const desc = std::get<const base::TensorDesc*>(call_.argument(at));
+    const auto dtype = desc == nullptr ? base::DType::kFloat : desc->dtype;
+    const auto rank = desc == nullptr ? 0 : static_cast<size_t>(desc->shape.rank());
+    if (!call_.signature().traits.dtypes.open.Has(static_cast<int32_t>(dtype)) ||
+        rank != ops::PartsOf(parameter)) {
+      return true;
+    }
+  }
+  return false;
 }
 
 aclnnStatus PhaseOne(const char* op, uint64_t* workspace_size, aclOpExecutor** executor,

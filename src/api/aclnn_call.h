@@ -2,6 +2,7 @@
 #ifndef PORTACL_API_ACLNN_CALL_H_
 #define PORTACL_API_ACLNN_CALL_H_
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <type_traits>
@@ -9,6 +10,7 @@
 
 #include "acl/acl_base.h"
 #include "aclnn/acl_meta.h"
+#include "api/aclnn_aten.h"
 #include "base/status.h"
 #include "base/tensor_desc.h"
 #include "ops/call.h"
@@ -53,8 +55,14 @@ class ArgumentReader {
   ArgumentReader(const ArgumentReader&) = delete;
   ArgumentReader& operator=(const ArgumentReader&) = delete;
 
-  void Add(const aclTensor* tensor) { call_.Add(arguments_.Tensor(name(), tensor)); }
-  void Add(const aclIntArray* values) { call_.Add(arguments_.Ints(name(), values)); }
+  void Add(const aclTensor* tensor) {
+    given_[call_.size()] = tensor;
+    call_.Add(arguments_.Tensor(name(), tensor));
+  }
+  void Add(const aclIntArray* values) {
+    given_[call_.size()] = values;
+    call_.Add(arguments_.Ints(name(), values));
+  }
   void Add(const aclFloatArray* values) { call_.Add(arguments_.Floats(name(), values)); }
   void Add(const aclBoolArray* values) { call_.Add(arguments_.Bools(name(), values)); }
   void Add(const char* word) { call_.Add(word); }
@@ -64,13 +72,18 @@ class ArgumentReader {
   void Add(int32_t value) { call_.Add(int64_t{value}); }
   void Add(bool value) { call_.Add(int64_t{value ? 1 : 0}); }
 
+  // What an operator refuses for a data type or a rank that it lacks, PyTorch's kernels may
+  // compute.
   base::Status Plan(bool has_workspace_size, bool has_executor, ops::PlannedCall* planned);
 
  private:
   const char* name() const { return call_.parameter(call_.size()).name; }
+  bool HasOtherTensors() const;
 
   Arguments arguments_;
   ops::Call call_;
+  // Tensors and lists alone: no function with other parameters has a row of that table.
+  std::array<Given, ops::Signature::kMaxParameters> given_;
 };
 
 // A reference to a function that plans; it is called before PhaseOne returns. (A std::function may

@@ -1,0 +1,44 @@
+/**
+ * @file
+ * aclnnAdaptiveAvgPool2d: averages of the windows that make (N, C, OH, OW) of (N, C, H, W).
+ * What all operators share (phases, checks of strides and overlap, profiles) is in
+ * aclnn/aclnn_base.h; maths, limits and the refusals in order in docs/ops/adaptive_avg_pool.md.
+ */
+#ifndef PORTACL_ACLNNOP_ACLNN_ADAPTIVE_AVG_POOL2D_H_
+#define PORTACL_ACLNNOP_ACLNN_ADAPTIVE_AVG_POOL2D_H_
+
+#include <stdint.h>
+
+#include "aclnn/aclnn_base.h"
+#include "portacl/export.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * Phase 1: checks, plans, and returns workspace size and executor.
+ *
+ * @param self (N, C, H, W): FLOAT, FLOAT16 or BF16, format NCHW or ND. Any strides.
+ * @param outputSize spatial extents of out: 2, each at least 1.
+ * @param out (N, C, OH, OW), dtype and format of self. Must not overlap it.
+ * @param[out] workspaceSize bytes of device memory that phase 2 needs.
+ * @param[out] executor the planned execution.
+ *
+ * @return 0, 161001 for a null argument, 161002 for a wrong one: aclGetRecentErrMsg names it.
+ */
+PORTACL_API aclnnStatus aclnnAdaptiveAvgPool2dGetWorkspaceSize(const aclTensor* self,
+                                                               const aclIntArray* outputSize,
+                                                               aclTensor* out,
+                                                               uint64_t* workspaceSize,
+                                                               aclOpExecutor** executor);
+
+/** Phase 2: enqueues the planned work; as in every two-phase operator. */
+PORTACL_API aclnnStatus aclnnAdaptiveAvgPool2d(void* workspace, uint64_t workspaceSize,
+                                               aclOpExecutor* executor, aclrtStream stream);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif  // PORTACL_ACLNNOP_ACLNN_ADAPTIVE_AVG_POOL2D_H_

@@ -1,0 +1,528 @@
+// Adaptive average pooling and its gradient, for every instruction set: the sources of each run are
+// added one after the other.
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <string_view>
+#include <type_traits>
+
+#include "base/dispatch.h"
+#include "cpu/resize/adaptive_avg_pool_plan.h"
+#include "ops/adaptive_avg_pool_params.h"
+#include "ops/listed_kernels.h"
+#include "runtime/parallel.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "cpu/resize/adaptive_avg_pool.cc"
+#include "cpu/vector/highway.h"
+// Highway first.
+#include "cpu/vector/simd-inl.h"
+#include "cpu/vector/transpose-inl.h"
+
+#if PORTACL_HWY_TARGET
+HWY_BEFORE_NAMESPACE();
+namespace portacl::cpu::HWY_NAMESPACE {
+namespace {
+
+using Params = ops::AdaptiveAvgPoolParams;
+using Geometry = AdaptiveAvgPoolGeometry;
+
+template <class T>
+base::ComputeType<T> Widened(T value) {
+  if constexpr (std::is_same_v<T, uint8_t>) {
+    return value;
+  } else {
+    return base::Widen(value);
+  }
+}
+template <class T>
+T Narrowed(base::ComputeType<T> value) {
+  if constexpr (std::is_same_v<T, uint8_t>) {
+    return static_cast<uint8_t>(value);
+  } else {
+    return base::Narrow<T>(value);
+  }
+}
+
+// The first n <= Lanes(d) elements, the rest zero.
+template <class D, class T>
+HWY_INLINE hn::Vec<D> LoadElements(D d, const T* from, size_t n) {
+  if constexpr (std::is_same_v<T, uint8_t>) {
+    const hn::Rebind<uint8_t, D> du;
+    const auto bytes = n == hn::Lanes(d) ? hn::LoadU(du, from) : LoadFirst(du, from, n);
+    return hn::ConvertTo(d, hn::PromoteTo(hn::RebindToSigned<D>(), bytes));
+  } else {
+    return n == hn::Lanes(d) ? LoadWide(d, from) : LoadWideFirst(d, from, n);
+  }
+}
+template <class D, class T>
+HWY_INLINE void StoreElements(hn::Vec<D> v, D d, T* to, size_t n) {
+  if constexpr (std::is_same_v<T, uint8_t>) {
+    const hn::Rebind<uint8_t, D> du;
+    StoreFirst(hn::DemoteTo(du, hn::ConvertTo(hn::RebindToSigned<D>(), v)), du, to, n);
+  } else if (n == hn::Lanes(d)) {
+    StoreNarrow(v, d, to);
+  } else {
+    StoreNarrowFirst(v, d, to, n);
+  }
+}
+
+// S: the sources, T or what T was widened to.
+template <class T, class S>
+class AdaptiveAvgPool {
+  using F = base::ComputeType<T>;
+  static constexpr int64_t kLanes = kBlockLanes<F, 16>;
+  using D = BlockTag<F, 16>;
+  using V = hn::Vec<D>;
+  static constexpr bool kBytes = std::is_same_v<T, uint8_t>;
+
+ public:
+  AdaptiveAvgPool(const Geometry& g, const S* from, T* to, char* scratch)
+      : g_(g), from_(from), to_(to), scratch_(scratch) {}
+
+  void Run() const {
+    runtime::ParallelForSlots(g_.tasks, g_.slots, [&](int slot, int64_t task) {
+      if (g_.channels) return RunChannels(RowAt(task, 1));
+      F* const columns =
+          reinterpret_cast<F*>(scratch_ + static_cast<uint64_t>(slot) * g_.slot_bytes);
+      RunRows(task * kLanes, columns, columns + kPoolChunk);
+    });
+  }
+
+ private:
+  // A row of destinations, the first of those that share its runs along D and H.
+  struct Row {
+    const S* from;  // of the plane
+    T* to;
+    const PoolRun* d;
+    const PoolRun* h;
+  };
+
+  // Where a row is: its runs along D and H, its plane.
+  struct Place {
+    size_t h, d;
+    int64_t c, n;
+  };
+  // `channels`: of which each has rows of its own.
+  Place PlaceOf(int64_t index, int64_t channels) const {
+    const auto h = static_cast<int64_t>(g_.axes[1].runs.size());
+    const int64_t plane = index / g_.rows(), row = index % g_.rows();
+    return {static_cast<size_t>(row % h), static_cast<size_t>(row / h), plane % channels,
+            plane / channels};
+  }
+  void Advance(Place* at) const {
+    if (++at->h < g_.axes[1].runs.size()) return;
+    at->h = 0;
+    if (++at->d < g_.axes[0].runs.size()) return;
+    at->d = 0;
+    if (++at->c < g_.c) return;
+    at->c = 0;
+    ++at->n;
+  }
+  Row RowAt(const Place& at) const {
+    const PoolRun& d = g_.axes[0].runs[at.d];
+    const PoolRun& h = g_.axes[1].runs[at.h];
+    const auto& f = g_.from_stride;
+    const auto& t = g_.to_stride;
+    return {from_ + at.n * f[0] + at.c * f[1] + d.begin * f[2] + h.begin * f[3],
+            to_ + at.n * t[0] + at.c * t[1] + d.first * t[2] + h.first * t[3], &d, &h};
+  }
+  Row RowAt(int64_t index, int64_t channels) const { return RowAt(PlaceOf(index, channels)); }
+
+  // Calls visit(row) for the rows that share a row's runs.
+  template <class Visit>
+  void ForRows(const Row& row, const Visit& visit) const {
+    for (int64_t d = 0; d < row.d->last - row.d->first; ++d) {
+      for (int64_t h = 0; h < row.h->last - row.h->first; ++h) {
+        visit(row.to + d * g_.to_stride[2] + h * g_.to_stride[3]);
+      }
+    }
+  }
+
+  // ---- lanes are rows ---------------------------------------------------------------------------
+
+  HWY_NOINLINE void RunRows(int64_t first, F* columns, F* sums) const {
+    const int64_t count = std::min(kLanes, g_.n * g_.c * g_.rows() - first);
+    std::array<Row, kLanes> rows;
+    std::array<const S*, kLanes> from{};
+    std::array<int64_t, kLanes> left_h{}, left_d{};  // rows of the window and of its plane
+    HWY_ALIGN F of_d[kLanes];                        // what sums are divided by, or sources
+    HWY_ALIGN F of_h[kLanes];
+    std::fill_n(of_d, kLanes, F{1});
+    std::fill_n(of_h, kLanes, F{1});
+    Place place = PlaceOf(first, g_.c);
+    int64_t steps = 0;
+    for (size_t j = 0; j < static_cast<size_t>(count); ++j, Advance(&place)) {
+      const Row& row = rows[j] = RowAt(place);
+      from[j] = row.from;
+      left_h[j] = row.h->end - row.h->begin;
+      left_d[j] = row.d->end - row.d->begin;
+      steps = std::max(steps, left_h[j] * left_d[j]);
+      of_d[j] = static_cast<F>(row.d->extent);
+      of_h[j] = static_cast<F>(row.h->extent);
+    }
+    for (int64_t step = 0; step < steps; ++step) {
+      if (g_.divides_sources) SetExtents(rows, from, left_d, left_h, of_d, of_h);
+      AddRows(from, of_d, of_h, step == 0, columns, sums);
+      for (size_t j = 0; j < kLanes; ++j) {
+        if (from[j] == nullptr) continue;
+        from[j] += g_.from_stride[3];
+        if (--left_h[j] > 0) continue;
+        left_h[j] = rows[j].h->end - rows[j].h->begin;
+        from[j] += g_.from_stride[2] - left_h[j] * g_.from_stride[3];
+        if (--left_d[j] == 0) from[j] = nullptr;
+      }
+    }
+    if (g_.divides) DivideSums(of_d, of_h, sums);
+    StoreRows(rows, count, sums);
+  }
+
+  // Backward, of the row of sources at which each lane is.
+  void SetExtents(const std::array<Row, kLanes>& rows, const std::array<const S*, kLanes>& from,
+                  const std::array<int64_t, kLanes>& left_d,
+                  const std::array<int64_t, kLanes>& left_h, F* of_d, F* of_h) const {
+    const auto& extents = g_.source_extents;
+    for (size_t j = 0; j < kLanes; ++j) {
+      if (from[j] == nullptr) continue;
+      of_d[j] = static_cast<F>(extents[0][static_cast<size_t>(rows[j].d->end - left_d[j])]);
+      of_h[j] = static_cast<F>(extents[1][static_cast<size_t>(rows[j].h->end - left_h[j])]);
+    }
+  }
+
+  // A row of each lane, 0 for a lane without one: no sum is -0, so that changes none.
+  void AddRows(const std::array<const S*, kLanes>& from, const F* of_d, const F* of_h, bool first,
+               F* columns, F* sums) const {
+    const D tag;
+    constexpr int64_t kChunk = kPoolChunk / kLanes;
+    size_t run = 0;
+    for (int64_t begin = 0; begin < g_.sources; begin += kChunk) {
+      const int64_t end = std::min(begin + kChunk, g_.sources);
+      MakeColumns(from, begin, end - begin, columns);
+      for (int64_t w = begin; g_.divides_sources && w < end; ++w) {
+        F* const column = columns + (w - begin) * kLanes;
+        const auto of_w = static_cast<F>(g_.source_extents[2][static_cast<size_t>(w)]);
+        hn::Store(Divided(hn::Load(tag, column), hn::Load(tag, of_d), hn::Load(tag, of_h), of_w),
+                  tag, column);
+      }
+      run = AddColumns(run, begin, end, first, columns, sums);
+    }
+  }
+
+  // Sources [begin, begin + count) of each lane.
+  void MakeColumns(const std::array<const S*, kLanes>& from, int64_t begin, int64_t count,
+                   F* columns) const {
+    const int64_t stride = g_.from_stride[4];
+    constexpr int64_t kFew = 4;
+    if (stride != 1 || count < kFew) {
+      for (int64_t w = 0; w < count; ++w) {
+        for (size_t j = 0; j < kLanes; ++j) {
+          columns[w * kLanes + static_cast<int64_t>(j)] =
+              from[j] == nullptr ? F{0} : Widened(from[j][(begin + w) * stride]);
+        }
+      }
+      return;
+    }
+    static constexpr S kNone[kPoolChunk / kLanes] = {};
+    std::array<const S*, kLanes> rows;
+    for (size_t j = 0; j < kLanes; ++j) rows[j] = from[j] == nullptr ? kNone : from[j] + begin;
+    const auto part = static_cast<size_t>(std::min(kLanes, count));
+    for (int64_t w = 0; w < count; w += kLanes) {  // the last tile overlaps the one before
+      const int64_t at = std::max<int64_t>(0, std::min(w, count - kLanes));
+      TransposeRows(
+          D(),
+          [&](size_t i) PORTACL_INLINE_LAMBDA { return LoadElements(D(), rows[i] + at, part); },
+          [&](size_t j, V v) PORTACL_INLINE_LAMBDA {
+            hn::Store(v, D(), columns + (at + static_cast<int64_t>(j)) * kLanes);
+          });
+    }
+  }
+
+  // Adds the columns [begin, end) to the runs that have them, from `run` on. `fresh`: sums begin
+  // with +0. Returns the first run that may have columns behind these.
+  size_t AddColumns(size_t run, int64_t begin, int64_t end, bool fresh, const F* columns,
+                    F* sums) const {
+    const D tag;
+    const std::vector<PoolRun>& runs = g_.axes[2].runs;
+    while (run < runs.size() && runs[run].end <= begin) ++run;
+    for (size_t r = run; r < runs.size() && runs[r].begin < end; ++r) {
+      const int64_t first = std::max(runs[r].begin, begin), last = std::min(runs[r].end, end);
+      F* const to = sums + r * kLanes;
+      V sum = fresh && first == runs[r].begin ? hn::Zero(tag) : hn::Load(tag, to);
+      for (int64_t w = first; w < last; ++w) {
+        sum = hn::Add(sum, hn::Load(tag, columns + (w - begin) * kLanes));
+      }
+      hn::Store(sum, tag, to);
+    }
+    return run;
+  }
+
+  void DivideSums(const F* of_d, const F* of_h, F* sums) const {
+    const D tag;
+    for (const PoolRun& run : g_.axes[2].runs) {
+      hn::Store(Divided(hn::Load(tag, sums), hn::Load(tag, of_d), hn::Load(tag, of_h),
+                        static_cast<F>(run.extent)),
+                tag, sums);
+      sums += kLanes;
+    }
+  }
+
+  void StoreRows(const std::array<Row, kLanes>& rows, int64_t count, const F* sums) const {
+    const int64_t stride = g_.to_stride[4];
+    const auto destinations = static_cast<int64_t>(g_.run_of.size());
+    constexpr int64_t kFew = 4;
+    const bool tiles = stride == 1 && destinations >= kFew;
+    for (int64_t w = 0; tiles && w < destinations; w += kLanes) {
+      StoreTile(rows, count, std::max<int64_t>(0, std::min(w, destinations - kLanes)), sums);
+    }
+    for (size_t j = 0; j < static_cast<size_t>(count); ++j) {
+      ForRows(rows[j], [&](T* to) {
+        if (tiles) {
+          if (to == rows[j].to) return;
+          std::memcpy(to, rows[j].to, static_cast<size_t>(destinations) * sizeof(T));
+        } else {
+          for (int64_t w = 0; w < destinations; ++w) {
+            to[w * stride] = Narrowed<T>(SumAt(sums, w)[j]);
+          }
+        }
+      });
+    }
+  }
+
+  void StoreTile(const std::array<Row, kLanes>& rows, int64_t count, int64_t first,
+                 const F* sums) const {
+    const D tag;
+    const auto left = static_cast<int64_t>(g_.run_of.size()) - first;
+    TransposeRows(
+        tag,
+        [&](size_t i) PORTACL_INLINE_LAMBDA {
+          const auto w = static_cast<int64_t>(i);
+          return w < left ? hn::Load(tag, SumAt(sums, first + w)) : hn::Zero(tag);
+        },
+        [&](size_t j, V v) PORTACL_INLINE_LAMBDA {
+          if (static_cast<int64_t>(j) >= count) return;
+          StoreElements(v, tag, rows[j].to + first, static_cast<size_t>(std::min(left, kLanes)));
+        });
+  }
+
+  const F* SumAt(const F* sums, int64_t w) const {
+    return sums + g_.run_of[static_cast<size_t>(w)] * kLanes;
+  }
+
+  // ---- lanes are channels -----------------------------------------------------------------------
+
+  HWY_NOINLINE void RunChannels(const Row& row) const {
+    const bool whole = g_.from_stride[1] == 1 && g_.to_stride[1] == 1;
+    for (const PoolRun& run : g_.axes[2].runs) {
+      int64_t c = 0;
+      for (; whole && c + kPoolVectors * kLanes <= g_.c; c += kPoolVectors * kLanes) {
+        SumChannels<kPoolVectors>(row, run, c, kLanes);
+      }
+      for (; whole && c + kLanes <= g_.c; c += kLanes) SumChannels<1>(row, run, c, kLanes);
+      for (; c < g_.c; c += kLanes) SumChannels<0>(row, run, c, std::min(kLanes, g_.c - c));
+    }
+  }
+
+  // kVectors vectors of channels from `first` on; 0: the first `part` lanes of one, by any strides.
+  template <size_t kVectors>
+  HWY_INLINE void SumChannels(const Row& row, const PoolRun& run, int64_t first,
+                              int64_t part) const {
+    static_assert(kVectors < 2 || kVectors == 8);
+    const D tag;
+    const auto& s = g_.from_stride;
+    V v0 = hn::Zero(tag), v1 = v0, v2 = v0, v3 = v0, v4 = v0, v5 = v0, v6 = v0, v7 = v0;
+    const auto add = [&](const S* pixel) PORTACL_INLINE_LAMBDA {
+      if constexpr (kVectors == 0) {
+        v0 = hn::Add(v0, LoadSome(pixel, part));
+      } else {
+        const auto load = [&](int64_t i) PORTACL_INLINE_LAMBDA {
+          return LoadElements(tag, pixel + i * kLanes, hn::Lanes(tag));
+        };
+        v0 = hn::Add(v0, load(0));
+        if constexpr (kVectors == 8) {
+          v1 = hn::Add(v1, load(1));
+          v2 = hn::Add(v2, load(2));
+          v3 = hn::Add(v3, load(3));
+          v4 = hn::Add(v4, load(4));
+          v5 = hn::Add(v5, load(5));
+          v6 = hn::Add(v6, load(6));
+          v7 = hn::Add(v7, load(7));
+        }
+      }
+    };
+    const S* plane = row.from + first * s[1] + run.begin * s[4];
+    for (int64_t d = row.d->begin; d < row.d->end; ++d, plane += s[2]) {
+      const S* line = plane;
+      for (int64_t h = row.h->begin; h < row.h->end; ++h, line += s[3]) {
+        const S* pixel = line;
+        for (int64_t w = run.begin; w < run.end; ++w, pixel += s[4]) add(pixel);
+      }
+    }
+    if (g_.divides) {
+      const V of_d = hn::Set(tag, static_cast<F>(row.d->extent));
+      const V of_h = hn::Set(tag, static_cast<F>(row.h->extent));
+      const auto of_w = static_cast<F>(run.extent);
+      v0 = Divided(v0, of_d, of_h, of_w);
+      if constexpr (kVectors == 8) {
+        v1 = Divided(v1, of_d, of_h, of_w);
+        v2 = Divided(v2, of_d, of_h, of_w);
+        v3 = Divided(v3, of_d, of_h, of_w);
+        v4 = Divided(v4, of_d, of_h, of_w);
+        v5 = Divided(v5, of_d, of_h, of_w);
+        v6 = Divided(v6, of_d, of_h, of_w);
+        v7 = Divided(v7, of_d, of_h, of_w);
+      }
+    }
+    HWY_ALIGN F sums[8 * kLanes];
+    hn::Store(v0, tag, sums);
+    if constexpr (kVectors == 8) {
+      hn::Store(v1, tag, sums + kLanes);
+      hn::Store(v2, tag, sums + 2 * kLanes);
+      hn::Store(v3, tag, sums + 3 * kLanes);
+      hn::Store(v4, tag, sums + 4 * kLanes);
+      hn::Store(v5, tag, sums + 5 * kLanes);
+      hn::Store(v6, tag, sums + 6 * kLanes);
+      hn::Store(v7, tag, sums + 7 * kLanes);
+    }
+    ForRows(row, [&](T* to) {
+      T* pixel = to + first * g_.to_stride[1] + run.first * g_.to_stride[4];
+      for (int64_t w = run.first; w < run.last; ++w, pixel += g_.to_stride[4]) {
+        if constexpr (kVectors == 0) {
+          StoreSome(sums, pixel, part);
+        } else {
+          for (size_t i = 0; i < kVectors * kLanes; i += kLanes) {
+            StoreElements(hn::Load(tag, sums + i), tag, pixel + i, hn::Lanes(tag));
+          }
+        }
+      }
+    });
+  }
+
+  V LoadSome(const S* from, int64_t count) const {
+    const int64_t stride = g_.from_stride[1];
+    if (stride == 1) return LoadElements(D(), from, static_cast<size_t>(count));
+    HWY_ALIGN F lanes[kLanes] = {};
+    for (int64_t c = 0; c < count; ++c) lanes[c] = Widened(from[c * stride]);
+    return hn::Load(D(), lanes);
+  }
+  void StoreSome(const F* sums, T* to, int64_t count) const {
+    const int64_t stride = g_.to_stride[1];
+    if (stride == 1) {
+      return StoreElements(hn::Load(D(), sums), D(), to, static_cast<size_t>(count));
+    }
+    for (int64_t c = 0; c < count; ++c) to[c * stride] = Narrowed<T>(sums[c]);
+  }
+
+  // ---- both -------------------------------------------------------------------------------------
+
+  // By the extents one after the other; of bytes the average, halves rounded up.
+  HWY_INLINE V Divided(V sum, V of_d, V of_h, F of_w) const {
+    const D tag;
+    const V w = hn::Set(tag, of_w), last = hn::Set(tag, static_cast<F>(g_.last_extent));
+    if constexpr (kBytes) {
+      const V count = hn::Mul(hn::Mul(of_d, of_h), hn::Mul(w, last));
+      return hn::Floor(hn::Add(hn::Div(sum, count), hn::Set(tag, F{0.5})));
+    } else {
+      if (g_.axes[0].divides) sum = hn::Div(sum, of_d);
+      if (g_.axes[1].divides) sum = hn::Div(sum, of_h);
+      if (g_.axes[2].divides) sum = hn::Div(sum, w);
+      return g_.last_extent != 1 ? hn::Div(sum, last) : sum;
+    }
+  }
+
+  const Geometry& g_;
+  const S* const from_;
+  T* const to_;
+  char* const scratch_;
+};
+
+// The sources of a gradient, each divided by the extents of its window, with the channels last.
+template <class T, class F = base::ComputeType<T>>
+void DivideSources(const Params& p, const Geometry& g, F* to) {
+  const auto [depth, height, width] = p.pooled_extents;
+  const auto& s = p.pooled_stride;
+  const auto divide = [&](int64_t row, int64_t w) {
+    const auto extent = [&](size_t axis, int64_t o) {
+      return static_cast<F>(g.source_extents[axis][static_cast<size_t>(o)]);
+    };
+    const int64_t h = row % height, d = row / height % depth, n = row / height / depth;
+    const T* const from =
+        static_cast<const T*>(p.pooled) + n * s[0] + d * s[2] + h * s[3] + w * s[4];
+    const F of_d = extent(0, d), of_h = extent(1, h), of_w = extent(2, w);
+    F* const pixel = to + (row * width + w) * p.c;
+    const hn::ScalableTag<F> tag;
+    int64_t c = 0;
+    for (; s[1] == 1 && c + Length(tag) <= p.c; c += Length(tag)) {
+      auto value = LoadWide(tag, from + c);
+      for (const F extent : {of_d, of_h, of_w}) {
+        if (extent == 1) continue;
+        // The same bits as 1 / 2 has them.
+        value = extent == 2 ? hn::Mul(value, hn::Set(tag, F{0.5}))
+                            : hn::Div(value, hn::Set(tag, extent));
+      }
+      hn::StoreU(value, tag, pixel + c);
+    }
+    for (; c < p.c; ++c) pixel[c] = base::Widen(from[c * s[1]]) / of_d / of_h / of_w;
+  };
+  runtime::ParallelForRanges(p.n * depth * height, g.slots, [&](int, int64_t first, int64_t last) {
+    for (int64_t row = first; row < last; ++row) {
+      for (int64_t w = 0; w < width; ++w) divide(row, w);
+    }
+  });
+}
+
+template <class T>
+void RunTyped(const Params& p, const Geometry& g, char* workspace) {
+  char* const scratch = workspace + g.divided_bytes;
+  if constexpr (!std::is_same_v<T, uint8_t>) {
+    using F = base::ComputeType<T>;
+    if (g.divided_bytes > 0) {
+      F* const divided = reinterpret_cast<F*>(workspace);
+      DivideSources<T>(p, g, divided);
+      return AdaptiveAvgPool<T, F>(g, divided, static_cast<T*>(p.image), scratch).Run();
+    }
+  }
+  AdaptiveAvgPool<T, T>(g, static_cast<const T*>(p.backward ? p.pooled : p.image),
+                        static_cast<T*>(p.backward ? p.image : p.pooled), scratch)
+      .Run();
+}
+
+// As base::DispatchFloating, with bytes.
+template <class Do>
+decltype(auto) Dispatch(base::DType dtype, const Do& f) {
+  if (dtype == base::DType::kUInt8) return f(base::TypeTag<uint8_t>());
+  return base::DispatchFloating(dtype, f);
+}
+
+void Run(const Params& params, const AdaptiveAvgPoolPlan& plan, void* workspace) {
+  Dispatch(params.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    RunTyped<T>(params, std::get<Geometry>(plan.way), static_cast<char*>(workspace));
+  });
+}
+
+std::optional<AdaptiveAvgPoolPlan> Plan(const Params& params, std::string_view /*path*/) {
+  // A vector of bytes as short as this one is of no known length there.
+  if (HWY_HAVE_SCALABLE && params.dtype == base::DType::kUInt8) return std::nullopt;
+  return PlanAdaptiveAvgPool(params, params.dtype == base::DType::kDouble ? kBlockLanes<double, 16>
+                                                                          : kBlockLanes<float, 16>);
+}
+
+}  // namespace
+}  // namespace portacl::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif  // PORTACL_HWY_TARGET
+
+#if HWY_ONCE
+namespace portacl::cpu {
+
+std::span<const base::Kernel<ops::AdaptiveAvgPoolParams>> AdaptiveAvgPoolKernels() {
+  static constexpr base::Kernel<ops::AdaptiveAvgPoolParams> kKernels[] = {
+      PORTACL_KERNELS(Plan, Run)};
+  return kKernels;
+}
+
+}  // namespace portacl::cpu
+#endif  // HWY_ONCE

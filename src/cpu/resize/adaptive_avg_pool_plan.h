@@ -1,0 +1,73 @@
+// Which calls of adaptive average pooling the kernels serve, and how they cut the work.
+//
+// Both directions are one: destinations add up windows of sources. Forward, sums are divided by the
+// extents of their windows; backward, sources are, before they are added. Neighbours with the same
+// window (a run) have the same result, which is computed once: a row of destinations has a sum for
+// each run along W, and serves all rows of its runs along D and H.
+//
+// The lanes of a vector are such rows. Their sources become columns, some at a time. If channels
+// of the image stand side by side, lanes are channels, and sources are columns as they are; the
+// ones of a gradient are divided in a copy.
+#ifndef PORTACL_CPU_RESIZE_ADAPTIVE_AVG_POOL_PLAN_H_
+#define PORTACL_CPU_RESIZE_ADAPTIVE_AVG_POOL_PLAN_H_
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/kernel.h"
+#include "ops/adaptive_avg_pool_params.h"
+
+namespace portacl::cpu {
+
+// Destinations [first, last) that add up the sources [begin, end), by whose number `extent` a sum
+// is divided, forward.
+struct PoolRun {
+  int64_t begin;
+  int64_t end;
+  int64_t first;
+  int64_t last;
+  double extent;
+};
+
+struct PoolAxis {
+  std::vector<PoolRun> runs;
+  bool divides = false;  // an extent is not 1
+};
+
+struct AdaptiveAvgPoolGeometry {
+  bool channels = false;  // what lanes are; otherwise rows
+  int64_t n = 0;
+  int64_t c = 0;
+  std::array<PoolAxis, 3> axes;  // d, h, w
+  double last_extent = 1;        // by which all is divided after that: H and W are one axis
+  bool divides = false;          // forward: an extent of an axis is not 1
+  std::vector<int32_t> run_of;   // of each destination along W
+  bool divides_sources = false;  // backward: lanes are rows, and an extent is not 1
+  std::array<std::vector<double>, 3> source_extents;  // backward: what each source is divided by
+  int64_t sources = 0;                                // along W
+  std::array<int64_t, 5> from_stride{};
+  std::array<int64_t, 5> to_stride{};
+  int64_t tasks = 0;
+  int slots = 1;               // threads that may work at a time
+  uint64_t divided_bytes = 0;  // of divided sources, before the threads' scratch
+  uint64_t slot_bytes = 0;     // a chunk of columns, then the sums of a row
+
+  int64_t rows() const { return static_cast<int64_t>(axes[0].runs.size() * axes[1].runs.size()); }
+};
+
+struct AdaptiveAvgPoolPlan : base::PathPlan<AdaptiveAvgPoolGeometry> {};
+
+// Numbers in a chunk of columns, and vectors of channels that are added up at a time.
+inline constexpr int64_t kPoolChunk = 4096;
+inline constexpr int64_t kPoolVectors = 8;
+
+// `lanes` of a vector. Null where too few of them would be used, tables would be too large, or
+// float32 does not hold the sums of bytes.
+std::optional<AdaptiveAvgPoolPlan> PlanAdaptiveAvgPool(const ops::AdaptiveAvgPoolParams& params,
+                                                       int64_t lanes);
+
+}  // namespace portacl::cpu
+
+#endif  // PORTACL_CPU_RESIZE_ADAPTIVE_AVG_POOL_PLAN_H_
