@@ -187,7 +187,8 @@ def function_of(operator: Operator) -> Callable[..., Any]:
         given = signature.bind(*arguments, **options)
         given.apply_defaults()
         arrays = [given.arguments[p.name] for p in operator.inputs]
-        described = [describe(array, p.name) for array, p in zip(arrays, operator.inputs)]
+        pictures = operator.name == "adaptive_avg_pool"
+        described = [describe(array, p.name, pictures) for array, p in zip(arrays, operator.inputs)]
         size = extents("size", given.arguments.get("size") or (), "a sequence of ints")
         known = operator.bind([shape for shape, _ in described], size)
         wanted = operator.shapes(known)

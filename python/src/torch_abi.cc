@@ -290,6 +290,12 @@ Extents TakeList(Value argument) {
   // Out of memory or not, the list goes.
   const std::unique_ptr<std::remove_pointer_t<Handle>, decltype(f.delete_list)> owner(
       list, f.delete_list);
+  return ListOf(argument);
+}
+
+Extents ListOf(Value argument) {
+  const Functions& f = functions;
+  const auto list = reinterpret_cast<Handle>(argument);
   size_t size = 0;
   Check(f.get_list_size(list, &size));
   Extents values;
@@ -299,6 +305,15 @@ Extents TakeList(Value argument) {
     values.Append(static_cast<int64_t>(value));
   }
   return values;
+}
+
+Extents ShapeOf(Value tensor) {
+  const auto handle = reinterpret_cast<Handle>(tensor);
+  int64_t rank = 0;
+  int64_t* shape = nullptr;
+  Check(functions.get_rank(handle, &rank));
+  Check(functions.get_shape(handle, &shape));
+  return Extents(shape, shape + std::min<int64_t>(rank, Extents::kMost));
 }
 
 void CheckLength(const Extents& list, size_t least) {

@@ -167,6 +167,10 @@ class Tensor {
 // The numbers of a list argument, which it frees; of a long list the first ones, see CheckLength.
 Extents TakeList(Value argument);
 
+// The same of a list that stays on the stack, and the extents of such a tensor.
+Extents ListOf(Value argument);
+Extents ShapeOf(Value tensor);
+
 // Throws if a list has not `least` to 8 numbers. After all arguments were taken: they are freed.
 void CheckLength(const Extents& list, size_t least);
 

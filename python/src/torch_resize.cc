@@ -59,13 +59,55 @@ void TakeScales(const Row& row, const Value* stack, portacl_python::Call* call) 
   }
 }
 
+// Lanes of a vector are rows of results or, in channels_last, channels: of fewer rows than these
+// PyTorch's kernel is as fast.
+bool Pools(const Row& row, const Value* stack) {
+  const Extents shape = torch_abi::ShapeOf(stack[0]);
+  const Extents other = row.backward ? torch_abi::ShapeOf(stack[1]) : Extents();
+  if (shape.size() != static_cast<size_t>(row.axes) + 2 ||
+      std::count(shape.begin(), shape.end(), 0) ||
+      (row.backward &&
+       (other.size() != shape.size() || std::count(other.begin(), other.end(), 0)))) {
+    return false;
+  }
+  const Extents size = row.backward ? other : torch_abi::ListOf(stack[1]);
+  if (std::count_if(size.begin(), size.end(), [](int64_t extent) { return extent < 1; }) != 0) {
+    return false;
+  }
+  constexpr int64_t kFewRows = 4;
+  int64_t rows = shape[0] * shape[1];
+  for (const int64_t* extent = size.end() - row.axes; extent < size.end() - 1; ++extent) {
+    rows *= *extent;
+  }
+  return rows >= kFewRows;
+}
+
+void CallPool(const Row& row, Value* stack) {
+  portacl_python::Call call{row.op};
+  Tensor from(stack[0]);
+  Tensor like = row.backward ? Tensor(stack[1]) : Tensor::Undefined();
+  const Extents size = row.backward ? Extents() : TakeList(stack[1]);
+  from.Read(row.backward ? "grad_output" : "input", !row.backward);
+  if (row.backward) like.Read("input");
+  const Extents shape = row.backward ? like.shape() : Resized(from.shape(), size);
+  const portaclTensor& image = row.backward ? like.view() : from.view();
+  const bool channels_last = !row.row_major && IsLikeChannelsLast(image);
+  Tensor to = Tensor::Empty(shape, from.view().dtype, channels_last);
+  call.tensors = {&from.view(), &to.view()};
+  torch_abi::Run(call);
+  stack[0] = to.Release();
+}
+
 }  // namespace
 
 bool Serves(const Row& row, const Value* stack) {
-  return row.backward ? torch_abi::HasKnownDType(stack[0]) : torch_abi::HasPictureDType(stack[0]);
+  const bool known =
+      row.backward ? torch_abi::HasKnownDType(stack[0]) : torch_abi::HasPictureDType(stack[0]);
+  return known && (!row.pools || Pools(row, stack));
 }
 
 void Call(const Row& row, Value* stack) {
+  if (row.pools) return CallPool(row, stack);
   portacl_python::Call call{row.op};
   call.flags[1] = row.antialias;
   const Value* next = stack;

@@ -16,11 +16,13 @@ struct Row {
   const char* name;
   Op op;
   int axes;
-  bool backward;
+  bool backward = false;
   bool has_align_corners = false;
   bool antialias = false;
   bool row_major = false;  // the result, whatever the layout of the operand
   bool newest = false;     // PyTorch before 2.15 lacks it
+  // (Tensor input, SymInt[] output_size) -> Tensor, or (Tensor grad_output, Tensor input) -> Tensor
+  bool pools = false;
 };
 
 inline constexpr std::array kRows = {
@@ -52,10 +54,27 @@ inline constexpr std::array kRows = {
     Row{"_upsample_bicubic2d_aa_backward", Op::kUpsampleCubicBackward, 2, true, true, true, true},
     Row{"_upsample_lanczos2d_aa_backward", Op::kUpsampleLanczosBackward, 2, true, true, true, true,
         true},
+    Row{.name = "_adaptive_avg_pool2d", .op = Op::kAdaptiveAvgPool, .axes = 2, .pools = true},
+    Row{.name = "_adaptive_avg_pool3d",
+        .op = Op::kAdaptiveAvgPool,
+        .axes = 3,
+        .row_major = true,
+        .pools = true},
+    Row{.name = "_adaptive_avg_pool2d_backward",
+        .op = Op::kAdaptiveAvgPoolBackward,
+        .axes = 2,
+        .backward = true,
+        .pools = true},
+    Row{.name = "_adaptive_avg_pool3d_backward",
+        .op = Op::kAdaptiveAvgPoolBackward,
+        .axes = 3,
+        .backward = true,
+        .row_major = true,
+        .pools = true},
 };
 
 // Whether portacl has the element type of the call's tensor; other integers than uint8 are
-// PyTorch's.
+// PyTorch's. So are empty tensors, those without a batch, and a few long rows, in pooling.
 bool Serves(const Row& row, const torch_abi::Value* stack);
 
 void Call(const Row& row, torch_abi::Value* stack);

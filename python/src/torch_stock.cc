@@ -102,16 +102,34 @@ void CallResize(void* function, const Tensor& from, const std::array<Scale, 3>& 
   call(scales[0], scales[1], scales[2]);
 }
 
-// The name of at::cpu::<name>(Tensor const&, ArrayRef<long>, ..., std::optional<double>, ...).
+// The name of at::cpu::<name>(Tensor const&, ArrayRef<long>, ..., std::optional<double>, ...), of
+// pooling (Tensor const&, ArrayRef<long>) or (Tensor const&, Tensor const&).
 std::string LinkerName(const torch_resize::Row& row) {
   const std::string name = row.name;
-  std::string text =
-      "_ZN2at3cpu" + std::to_string(name.size()) + name + "ERKNS_6TensorEN3c108ArrayRefIlEE";
+  std::string text = "_ZN2at3cpu" + std::to_string(name.size()) + name + "ERKNS_6TensorE";
+  if (row.pools && row.backward) return text + "S3_";
+  text += "N3c108ArrayRefIlEE";
+  if (row.pools) return text;
   if (row.backward) text += "S6_";
   if (row.has_align_corners) text += "b";
   text += "St8optionalIdE";
   for (int axis = 1; axis < row.axes; ++axis) text += "S8_";
   return text;
+}
+
+void Pool(bool backward, void* function, Value* stack) {
+  const Tensor from(stack[0]);
+  Tensor to = Tensor::Undefined();
+  if (backward) {
+    const Tensor input(stack[1]);
+    const auto pool = reinterpret_cast<AtTensor (*)(Handle, Handle)>(function);
+    Take(pool(from.handle(), input.handle()), &to);
+  } else {
+    const Extents size = TakeList(stack[1]);
+    const auto pool = reinterpret_cast<AtTensor (*)(Handle, ArrayRef)>(function);
+    Take(pool(from.handle(), RefTo(size)), &to);
+  }
+  stack[0] = to.Release();
 }
 
 }  // namespace
@@ -166,6 +184,7 @@ void AffineGrid(Value* stack, uint64_t /*arguments*/, uint64_t /*results*/) {
 void Resize(size_t index, Value* stack) {
   const torch_resize::Row& row = torch_resize::kRows[index];
   void* const function = functions.resize[index];
+  if (row.pools) return Pool(row.backward, function, stack);
   const Value* next = stack;
   const Tensor from(*next++);
   const Extents output_size = TakeList(*next++);

@@ -149,7 +149,7 @@ _WEIGHTED = dict.fromkeys(_LINEAR, "upsample_linear") | {
     "lanczos": "upsample_lanczos",
 }
 """portacl's operators behind these and the others that weigh what they add up."""
-_MODES = ("nearest", "nearest-exact", *_WEIGHTED)
+_MODES = ("nearest", "nearest-exact", *_WEIGHTED, "area")
 
 
 def interpolate(
@@ -178,12 +178,13 @@ def interpolate(
         scale_factor: result extent / input extent per axis, or one for all; the result has
             ``floor(extent * scale_factor)``. Exactly one of the two must be given.
         mode: "nearest", "nearest-exact", "linear", "bilinear" or "trilinear" (by the number of
-            axes), "bicubic", or "lanczos", which is antialiased always.
+            axes), "bicubic", "lanczos", which is antialiased always, or "area".
         align_corners: whether the middles of the border elements fall together, not their outer
-            edges; None means False. Not for the nearest modes, nor for "lanczos".
+            edges; None means False. Not for the nearest modes, "lanczos"
+            and "area".
         recompute_scale_factor: compute coordinates from the sizes, not from ``scale_factor``.
         antialias: whether an axis that shrinks averages over all elements that one output covers.
-            Not for the nearest modes.
+            Not for the nearest modes and "area".
         exact: whose bits a picture (N, C, H, W) in uint8 has, "bilinear", "bicubic" or "lanczos":
             "pytorch"; "pillow", antialiased as Pillow 13 does; "pillow<13", as its older releases
             do.
@@ -224,13 +225,16 @@ def _interpolate(
     if _LINEAR.get(mode, axes) != axes:
         raise ValueError(f"{name}: mode {mode!r} is for {_LINEAR[mode]} axes, but there are {axes}")
     nearest = mode.startswith("nearest")
-    if nearest and any(modes):
+    if (nearest or mode == "area") and any(modes):
         raise ValueError(f"{name}: mode {mode!r} has neither align_corners nor antialias")
     if mode == "lanczos" and modes[0]:
         raise ValueError(f"{name}: mode 'lanczos' has no align_corners")
     sizes, scales = _sizes_and_scales(name, input, size, scale_factor)
     if recompute:
         scales = None
+    if mode == "area":
+        pooled: torch.Tensor = ops.adaptive_avg_pool(input, sizes)
+        return pooled
     if nearest:
         operator = ops.upsample_nearest if mode == "nearest" else ops.upsample_nearest_exact
         result: torch.Tensor = operator(input, sizes, scales)

@@ -145,6 +145,25 @@ RESIZES_BACKWARD = {
 }
 
 
+def _pooled_format(image: torch.Tensor) -> torch.memory_format:
+    return memory_format_like(image) if image.dim() == 4 else torch.contiguous_format
+
+
+def adaptive_avg_pool(input: torch.Tensor, output_size: Sequence[int]) -> torch.Tensor:
+    """Averages in the memory format of ``input``, of volumes row-major."""
+    shape = (*input.shape[:2], *output_size)
+    output = empty(shape, input.dtype, _pooled_format(input), input.device)
+    call(_core.adaptive_avg_pool, input, output)
+    return output
+
+
+def adaptive_avg_pool_backward(grad_output: torch.Tensor, input: torch.Tensor) -> torch.Tensor:
+    """Gradient of ``input``, in its memory format, of volumes row-major."""
+    grad_input = empty(input.shape, grad_output.dtype, _pooled_format(input), input.device)
+    call(_core.adaptive_avg_pool_backward, grad_output, grad_input)
+    return grad_input
+
+
 def affine_grid(theta: torch.Tensor, size: Sequence[int], align_corners: bool) -> torch.Tensor:
     """Points (N, H, W, 2) or (N, D, H, W, 3), row-major."""
     grid = empty((size[0], *size[2:], len(size) - 2), theta.dtype, device=theta.device)

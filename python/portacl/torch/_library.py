@@ -420,7 +420,9 @@ def _listed_kernel(
     operator: _listed.Operator, source: torch.Tensor, size: Sequence[int], *options: Any
 ) -> torch.Tensor:
     known = operator.bind([tuple(source.shape)], size)
-    result = empty(operator.shapes(known)[0], source.dtype, device=source.device)
+    shape = operator.shapes(known)[0]
+    memory_format = _listed_format(source, shape)
+    result = empty(shape, source.dtype, memory_format, source.device)
     chosen = [
         (*(option or ()), 0.0, 0.0, 0.0)[:3] if p.kind == "Scales" else option
         for p, option in zip(operator.options, options)
@@ -429,11 +431,21 @@ def _listed_kernel(
     return result
 
 
+def _listed_format(source: torch.Tensor, shape: Sequence[int]) -> torch.memory_format:
+    """Of a result: its source's, if both are images or volumes."""
+    same = len(shape) == source.dim() and shape[:2] == tuple(source.shape[:2])
+    return memory_format_like(source) if same else torch.contiguous_format
+
+
 def _listed_fake(
     operator: _listed.Operator, source: torch.Tensor, size: Sequence[int], *options: Any
 ) -> torch.Tensor:
     known = operator.bind([tuple(source.shape)], size)
-    return source.new_empty(operator.shapes(known)[0])
+    shape = operator.shapes(known)[0]
+    memory_format = _listed_format(source, shape)
+    return torch.empty(
+        shape, dtype=source.dtype, device=source.device, memory_format=memory_format
+    )
 
 
 def _listed_gradient(

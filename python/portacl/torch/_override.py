@@ -87,7 +87,7 @@ class _Replacement:
                 if uses_native_kernels and self.device == "cpu":
                     # Resizing passes other integers than uint8 on to PyTorch's kernels, where these
                     # are known.
-                    names = [name for name in self.kernels if _stands_aside or name not in _RESIZES]
+                    names = [n for n in self.kernels if _stands_aside or n not in OF_PICTURES]
                     native = _core.TorchKernels(names)
                 for name in self.kernels.keys() - set(native.names if native else ()):
                     place = f"Autograd{key}" if name in TAKEN_APART else key
@@ -219,6 +219,26 @@ def _affine_grid(theta: torch.Tensor, size: Sequence[int], align_corners: bool) 
     return _kernels.affine_grid(theta, size, align_corners)
 
 
+def _pool(axes: int, input: torch.Tensor, output_size: Sequence[int]) -> torch.Tensor:
+    sizes = (*input.shape, *output_size)
+    taken = input.dtype in _DTYPES or input.dtype == torch.uint8
+    if not (taken and input.dim() == axes + 2 and min(sizes) > 0 and _is_forward_in_place(input)):
+        stock = getattr(torch.ops.aten, f"adaptive_avg_pool{axes}d").out
+        return stock(input, output_size, out=input.new_empty(0))
+    return _kernels.adaptive_avg_pool(input, output_size)
+
+
+def _pool_backward(axes: int, grad_output: torch.Tensor, input: torch.Tensor) -> torch.Tensor:
+    if input.dim() == axes + 1:  # without a batch
+        return _pool_backward(axes, grad_output.unsqueeze(0), input.unsqueeze(0)).squeeze(0)
+    return _kernels.adaptive_avg_pool_backward(grad_output, input)
+
+
+_POOLS = {f"_adaptive_avg_pool{axes}d": axes for axes in (2, 3)}
+
+OF_PICTURES = {*_RESIZES, *_POOLS}
+"""Operators that take uint8 as well."""
+
 TAKEN_APART = {"affine_grid_generator_backward"}
 """Operators that PyTorch has no kernel of: it computes them by others, which autograd sees."""
 
@@ -244,11 +264,16 @@ _backward.kernels = {
         f"{name}_backward": functools.partial(_resize_backward, how)
         for name, how in _RESIZES.items()
     },
+    **{
+        f"{name}_backward": functools.partial(_pool_backward, axes)
+        for name, axes in _POOLS.items()
+    },
     "affine_grid_generator_backward": _affine_grid_backward,
 }
 _forward.kernels = {
     **{f"grid_sampler_{axes}d": _kernels.GRID_SAMPLERS[axes] for axes in (2, 3)},
     **{name: functools.partial(_resize, name) for name in _RESIZES},
+    **{name: functools.partial(_pool, axes) for name, axes in _POOLS.items()},
     "affine_grid_generator": _affine_grid,
 }
 
@@ -262,10 +287,16 @@ def _cudnn_forward(input: torch.Tensor, grid: torch.Tensor) -> torch.Tensor:
     return _kernels.GRID_SAMPLERS[2](input, grid, 0, 0, True)
 
 
-_REPLACEMENTS["cuda"][0].kernels = {
-    name: kernel for name, kernel in _backward.kernels.items() if name not in TAKEN_APART
-} | {"cudnn_grid_sampler_backward": _cudnn_backward}
-_REPLACEMENTS["cuda"][1].kernels = _forward.kernels | {"cudnn_grid_sampler": _cudnn_forward}
+def _of_gpus(kernels: dict[str, Any]) -> dict[str, Any]:
+    return {n: k for n, k in kernels.items() if n not in TAKEN_APART and "pool" not in n}
+
+
+_REPLACEMENTS["cuda"][0].kernels = _of_gpus(_backward.kernels) | {
+    "cudnn_grid_sampler_backward": _cudnn_backward
+}
+_REPLACEMENTS["cuda"][1].kernels = _of_gpus(_forward.kernels) | {
+    "cudnn_grid_sampler": _cudnn_forward
+}
 
 
 class Replaced(NamedTuple):
@@ -330,12 +361,14 @@ def enable(
     """Compute these gradients with portacl in this process, until ``disable()``.
 
     Replaces the kernels behind the gradients of ``torch.nn.functional.grid_sample``,
-    ``affine_grid`` (on the CPU) and every mode of ``interpolate``: nearest, nearest-exact, linear,
-    bilinear, trilinear and bicubic, with and without ``antialias``, and Lanczos. Results have the
-    same shapes, dtypes and memory formats; nearest and nearest-exact have the same bits.
-    Antialiased gradients in float16 and bfloat16 are there; PyTorch lacks them. On the CPU they run on PyTorch's threads
-    (``threads()``). Forked children (DataLoader workers) inherit it and compute with one thread
-    once the parent has used more, with the same bits. The last call counts.
+    ``affine_grid``, ``adaptive_avg_pool1d`` to ``3d`` (on the CPU) and every mode of
+    ``interpolate``: nearest, nearest-exact, linear, bilinear, trilinear and bicubic, with and
+    without ``antialias``, Lanczos, and area (on the CPU). Results have the same shapes, dtypes and
+    memory formats; nearest, nearest-exact and, row-major in float32 and float64, pooling have the
+    same bits. Antialiased gradients in float16 and bfloat16 are there; PyTorch lacks them. On the
+    CPU they run on PyTorch's threads (``threads()``). Forked children (DataLoader workers) inherit
+    it and compute with one thread once the parent has used more, with the same bits. The last call
+    counts.
 
     Args:
         forward: replace the functions themselves as well, and ``affine_grid``. The last

@@ -244,7 +244,7 @@ def _watch() -> None:
                         tensor: Any,
                         device: str = device,
                         is_forward: bool = is_forward,
-                        is_resize: bool = "upsample" in name,
+                        is_resize: bool = name in _override.OF_PICTURES,
                     ) -> str:
                         return _why_not(device, is_forward, is_resize, tensor)
 
