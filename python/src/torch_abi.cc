@@ -190,6 +190,12 @@ bool HasPictureDType(Value tensor) {
   return FindDType(dtype, true) != nullptr;
 }
 
+bool HasWideDType(Value tensor) {
+  int32_t dtype = 0;
+  Check(functions.get_dtype(reinterpret_cast<Handle>(tensor), &dtype));
+  return dtype == functions.float32() || dtype == functions.float64();
+}
+
 bool HasKnownDType(Value tensor) {
   int32_t dtype = 0;
   Check(functions.get_dtype(reinterpret_cast<Handle>(tensor), &dtype));

@@ -92,6 +92,8 @@ class Library {
 // a picture, uint8.
 bool HasKnownDType(Value tensor);
 bool HasPictureDType(Value tensor);
+// Or float32 or float64.
+bool HasWideDType(Value tensor);
 
 // Throws PyTorch's own words as std::runtime_error, which it makes its users' RuntimeError.
 void Check(Error error);

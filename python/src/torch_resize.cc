@@ -60,7 +60,7 @@ void TakeScales(const Row& row, const Value* stack, portacl_python::Call* call) 
 }
 
 // Lanes of a vector are rows of results or, in channels_last, channels: of fewer rows than these
-// PyTorch's kernel is as fast.
+// PyTorch's kernel is as fast, and has the same bits where it does not round each step.
 bool Pools(const Row& row, const Value* stack) {
   const Extents shape = torch_abi::ShapeOf(stack[0]);
   const Extents other = row.backward ? torch_abi::ShapeOf(stack[1]) : Extents();
@@ -79,7 +79,7 @@ bool Pools(const Row& row, const Value* stack) {
   for (const int64_t* extent = size.end() - row.axes; extent < size.end() - 1; ++extent) {
     rows *= *extent;
   }
-  return rows >= kFewRows;
+  return rows >= kFewRows || !torch_abi::HasWideDType(stack[0]);
 }
 
 void CallPool(const Row& row, Value* stack) {

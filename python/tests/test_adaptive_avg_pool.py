@@ -141,6 +141,9 @@ def test_bytes_have_the_exact_average(axes):
 @pytest.mark.skipif(not _override.uses_native_kernels, reason="pictures need PyTorch 2.13")
 def test_pytorch_pools_bytes():
     x = torch.randint(0, 256, (1, 3, 8, 10), dtype=torch.uint8)
+    with pt.accelerated(forward=True):
+        row = F.interpolate(x[:, :1, :1], (1, 4), mode="area")
+    assert np.array_equal(row.numpy(), exact_area(x[:, :1, :1].numpy(), (1, 4)))
     for input in (x, x.contiguous(memory_format=torch.channels_last)):
         with pytest.raises(RuntimeError):
             F.interpolate(input, (3, 4), mode="area")

@@ -320,6 +320,9 @@ class AdaptiveAvgPool {
       for (; whole && c + kPoolVectors * kLanes <= g_.c; c += kPoolVectors * kLanes) {
         SumChannels<kPoolVectors>(row, run, c, kLanes);
       }
+      for (; whole && c + 4 * kLanes <= g_.c; c += 4 * kLanes) {
+        SumChannels<4>(row, run, c, kLanes);
+      }
       for (; whole && c + kLanes <= g_.c; c += kLanes) SumChannels<1>(row, run, c, kLanes);
       for (; c < g_.c; c += kLanes) SumChannels<0>(row, run, c, std::min(kLanes, g_.c - c));
     }
@@ -329,30 +332,53 @@ class AdaptiveAvgPool {
   template <size_t kVectors>
   HWY_INLINE void SumChannels(const Row& row, const PoolRun& run, int64_t first,
                               int64_t part) const {
-    static_assert(kVectors < 2 || kVectors == 8);
+    static_assert(kVectors < 2 || kVectors == 4 || kVectors == 8);
     const D tag;
-    const auto& s = g_.from_stride;
     V v0 = hn::Zero(tag), v1 = v0, v2 = v0, v3 = v0, v4 = v0, v5 = v0, v6 = v0, v7 = v0;
-    const auto add = [&](const S* pixel) PORTACL_INLINE_LAMBDA {
+    const auto start = row.from + first * g_.from_stride[1];
+    ForWindow(row, run, start, [&](const S* pixel) PORTACL_INLINE_LAMBDA {
       if constexpr (kVectors == 0) {
         v0 = hn::Add(v0, LoadSome(pixel, part));
-      } else {
-        const auto load = [&](int64_t i) PORTACL_INLINE_LAMBDA {
-          return LoadElements(tag, pixel + i * kLanes, hn::Lanes(tag));
-        };
-        v0 = hn::Add(v0, load(0));
-        if constexpr (kVectors == 8) {
-          v1 = hn::Add(v1, load(1));
-          v2 = hn::Add(v2, load(2));
-          v3 = hn::Add(v3, load(3));
-          v4 = hn::Add(v4, load(4));
-          v5 = hn::Add(v5, load(5));
-          v6 = hn::Add(v6, load(6));
-          v7 = hn::Add(v7, load(7));
-        }
+        return;
       }
-    };
-    const S* plane = row.from + first * s[1] + run.begin * s[4];
+      const auto load = [&](int64_t i) PORTACL_INLINE_LAMBDA {
+        return LoadElements(tag, pixel + i * kLanes, hn::Lanes(tag));
+      };
+      v0 = hn::Add(v0, load(0));
+      if constexpr (kVectors >= 4) {
+        v1 = hn::Add(v1, load(1));
+        v2 = hn::Add(v2, load(2));
+        v3 = hn::Add(v3, load(3));
+      }
+      if constexpr (kVectors == 8) {
+        v4 = hn::Add(v4, load(4));
+        v5 = hn::Add(v5, load(5));
+        v6 = hn::Add(v6, load(6));
+        v7 = hn::Add(v7, load(7));
+      }
+    });
+    HWY_ALIGN F sums[8 * kLanes];
+    hn::Store(v0, tag, sums);
+    if constexpr (kVectors >= 4) {
+      hn::Store(v1, tag, sums + kLanes);
+      hn::Store(v2, tag, sums + 2 * kLanes);
+      hn::Store(v3, tag, sums + 3 * kLanes);
+    }
+    if constexpr (kVectors == 8) {
+      hn::Store(v4, tag, sums + 4 * kLanes);
+      hn::Store(v5, tag, sums + 5 * kLanes);
+      hn::Store(v6, tag, sums + 6 * kLanes);
+      hn::Store(v7, tag, sums + 7 * kLanes);
+    }
+    StoreChannels<kVectors>(row, run, first, part, sums);
+  }
+
+  // Calls add(pixel) for the pixels of a window, `from` the one at (d, h, 0) where the rows begin.
+  template <class Add>
+  HWY_INLINE void ForWindow(const Row& row, const PoolRun& run, const S* from,
+                            const Add& add) const {
+    const auto& s = g_.from_stride;
+    const S* plane = from + run.begin * s[4];
     for (int64_t d = row.d->begin; d < row.d->end; ++d, plane += s[2]) {
       const S* line = plane;
       for (int64_t h = row.h->begin; h < row.h->end; ++h, line += s[3]) {
@@ -360,31 +386,18 @@ class AdaptiveAvgPool {
         for (int64_t w = run.begin; w < run.end; ++w, pixel += s[4]) add(pixel);
       }
     }
-    if (g_.divides) {
+  }
+
+  template <size_t kVectors>
+  HWY_INLINE void StoreChannels(const Row& row, const PoolRun& run, int64_t first, int64_t part,
+                                F* sums) const {
+    const D tag;
+    constexpr int64_t kEnd = kVectors == 0 ? kLanes : static_cast<int64_t>(kVectors) * kLanes;
+    for (int64_t i = 0; g_.divides && i < kEnd; i += kLanes) {
       const V of_d = hn::Set(tag, static_cast<F>(row.d->extent));
       const V of_h = hn::Set(tag, static_cast<F>(row.h->extent));
-      const auto of_w = static_cast<F>(run.extent);
-      v0 = Divided(v0, of_d, of_h, of_w);
-      if constexpr (kVectors == 8) {
-        v1 = Divided(v1, of_d, of_h, of_w);
-        v2 = Divided(v2, of_d, of_h, of_w);
-        v3 = Divided(v3, of_d, of_h, of_w);
-        v4 = Divided(v4, of_d, of_h, of_w);
-        v5 = Divided(v5, of_d, of_h, of_w);
-        v6 = Divided(v6, of_d, of_h, of_w);
-        v7 = Divided(v7, of_d, of_h, of_w);
-      }
-    }
-    HWY_ALIGN F sums[8 * kLanes];
-    hn::Store(v0, tag, sums);
-    if constexpr (kVectors == 8) {
-      hn::Store(v1, tag, sums + kLanes);
-      hn::Store(v2, tag, sums + 2 * kLanes);
-      hn::Store(v3, tag, sums + 3 * kLanes);
-      hn::Store(v4, tag, sums + 4 * kLanes);
-      hn::Store(v5, tag, sums + 5 * kLanes);
-      hn::Store(v6, tag, sums + 6 * kLanes);
-      hn::Store(v7, tag, sums + 7 * kLanes);
+      const V sum = hn::Load(tag, sums + i);
+      hn::Store(Divided(sum, of_d, of_h, static_cast<F>(run.extent)), tag, sums + i);
     }
     ForRows(row, [&](T* to) {
       T* pixel = to + first * g_.to_stride[1] + run.first * g_.to_stride[4];
@@ -392,7 +405,7 @@ class AdaptiveAvgPool {
         if constexpr (kVectors == 0) {
           StoreSome(sums, pixel, part);
         } else {
-          for (size_t i = 0; i < kVectors * kLanes; i += kLanes) {
+          for (int64_t i = 0; i < kEnd; i += kLanes) {
             StoreElements(hn::Load(tag, sums + i), tag, pixel + i, hn::Lanes(tag));
           }
         }
@@ -458,7 +471,6 @@ void DivideSources(const Params& p, const Geometry& g, F* to) {
       auto value = LoadWide(tag, from + c);
       for (const F extent : {of_d, of_h, of_w}) {
         if (extent == 1) continue;
-        // The same bits as 1 / 2 has them.
         value = extent == 2 ? hn::Mul(value, hn::Set(tag, F{0.5}))
                             : hn::Div(value, hn::Set(tag, extent));
       }
