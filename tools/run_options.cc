@@ -50,6 +50,7 @@ std::vector<std::string> SizeSymbols(const OperatorRow& row) {
   for (const Parameter& input : With(row, Role::kInput)) {
     for (const std::string& symbol : golden::Symbols(input)) known.push_back(symbol);
   }
+  for (const Parameter& number : With(row, Role::kInteger)) known.emplace_back(number.pattern);
   for (const Parameter& output : With(row, Role::kOutput)) {
     for (const std::string& symbol : golden::Symbols(output)) {
       if (IsNumber(symbol) || std::find(known.begin(), known.end(), symbol) != known.end())
@@ -108,13 +109,21 @@ void RefuseUnused(const RunOptions& options, const RunChoice& choice) {
   }
 }
 
-void RefuseIndices(const OperatorRow& row) {
+// Numbers that must fit other tensors are not made here. Rois come from files.
+void RefuseIndices(const RunOptions& options, const OperatorRow& row) {
   for (const Parameter& input : With(row, Role::kInput)) {
-    if (!input.dtype && !golden::NamesImages(input)) continue;
-    throw BadInput(fmt::format(
-        "{} takes {} as {}, which portacl run cannot load; portacl golden and portacl verify make "
-        "them",
-        row.name, input.dtype ? "whole numbers" : "rois", input.native));
+    if (input.dtype) {
+      throw BadInput(fmt::format(
+          "{} takes whole numbers as {}, which portacl run cannot load; portacl golden and portacl "
+          "verify make them",
+          row.name, input.native));
+    }
+    const std::string text = options.TensorText(input.native);
+    const bool made = text.empty() || text == "ones" || text.starts_with("random:");
+    if (made && golden::NamesImages(input)) {
+      throw BadInput(fmt::format("{} is needed: a file; rois name images, so none are made up",
+                                 OptionName(input.native)));
+    }
   }
 }
 
@@ -317,8 +326,13 @@ class TaskBuilder {
 
   HostTensor Load(const Parameter& input) {
     if (!input.is_grid) {
-      return LoadTensor(
-          {OptionName(input.native), options_.Source(input.native), dtype_, ShapeOf(input)});
+      const std::string option = OptionName(input.native);
+      const bool known = IsKnown(input);  // if not, a file tells: the number of rois
+      HostTensor tensor = LoadTensor({option, options_.Source(input.native), dtype_,
+                                      known ? std::optional(ShapeOf(input)) : std::nullopt});
+      if (Fits(input, tensor.shape())) return tensor;
+      throw BadInput(fmt::format("{}: wanted {}, but the shape is {}", option,
+                                 ShapeText(row(), input), ToString(tensor.shape())));
     }
     HostTensor grid = LoadGrid();
     if (Fits(input, grid.shape())) return grid;
@@ -369,6 +383,13 @@ class TaskBuilder {
     for (size_t i = 0; i < symbols.size(); ++i) extents_.emplace(symbols[i], shape[i]);
   }
 
+  bool IsKnown(const Parameter& parameter) const {
+    const std::vector<std::string> symbols = golden::Symbols(parameter);
+    return std::ranges::all_of(symbols, [&](const std::string& symbol) {
+      return IsNumber(symbol) || extents_.contains(symbol);
+    });
+  }
+
   Shape ShapeOf(const Parameter& parameter) const {
     Shape shape;
     for (const std::string& symbol : golden::Symbols(parameter)) {
@@ -389,6 +410,15 @@ class TaskBuilder {
 
   // What the inputs leave open of the results' extents.
   void BindSize(const std::vector<double>& scales) {
+    for (const Parameter& number : With(row(), Role::kInteger)) {
+      const std::string symbol = number.pattern, option = OptionName(number.native);
+      if (symbol.empty()) continue;
+      const std::string text = NumberText(number.native);
+      if (text.empty() && !extents_.contains(symbol)) {
+        throw BadInput(fmt::format("{} is needed: a whole number", option));
+      }
+      if (!text.empty()) extents_.emplace(symbol, ParseInteger(text, option));
+    }
     const std::vector<std::string> symbols = SizeSymbols(row());
     if (symbols.empty()) return;
     if (!options_.size.empty()) {
@@ -459,7 +489,7 @@ RunTask BuildRun(const RunOptions& options) {
                                         : fmt::format("{} stands for several operators: name {}",
                                                       options.op, operators));
   }
-  RefuseIndices(*choices.front().row);
+  RefuseIndices(options, *choices.front().row);
   RefuseUnused(options, choices.front());
   const auto antialias = options.flags.find("antialias");
   if (antialias != options.flags.end() && antialias->second) {

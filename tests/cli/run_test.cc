@@ -58,6 +58,26 @@ TEST_F(RunTest, UpsampleGivesTheDocumentedExampleThroughEveryApi) {
   }
 }
 
+TEST_F(RunTest, RegionsComeFromAFile) {
+  WriteCounting();
+  Write("boxes.npy",
+        NpyFile("<f4", "(3, 5)", Bytes<float>({0, 0, 0, 2, 4, 0, 0, 0, 2, 2, 0, 0, 2, 2, 4})));
+  std::vector<std::string> words = {"run", "roi_align", "--input", "g.npy", "--boxes", "boxes.npy"};
+  EXPECT_THAT(Run(words).err, HasSubstr("--pooled-height is needed: a whole number"));
+  for (const char* word : {"--pooled-height", "2", "--pooled-width", "1", "--sampling-ratio", "1",
+                           "--output", "out.npy"}) {
+    words.emplace_back(word);
+  }
+  const Outcome outcome = Run(words);
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  // The bins' centres: (1, 1) and (3, 1), then half as far apart from each other.
+  EXPECT_THAT(Elements<float>(Read("out.npy")), ElementsAre(3, 7, 2, 4, 6, 7));
+  words[5] = "random:1";
+  EXPECT_THAT(Run(words).err, HasSubstr("--boxes is needed: a file"));
+  words[5] = "g.npy";
+  EXPECT_THAT(Run(words).err, HasSubstr("--boxes: wanted [K, 5], but the shape is"));
+}
+
 TEST_F(RunTest, ANameWithoutARankTakesTheRankOfTheTensors) {
   const auto run = [&](const std::string& op, const std::string& shape, const std::string& size) {
     const auto report =
