@@ -156,7 +156,13 @@ typedef struct portaclTensor {
 } portaclTensor;
 
 enum { PORTACL_BILINEAR = 0, PORTACL_NEAREST = 1, PORTACL_BICUBIC = 2 };
-enum { PORTACL_ZEROS = 0, PORTACL_BORDER = 1, PORTACL_REFLECTION = 2 };
+enum {
+  PORTACL_ZEROS = 0,
+  PORTACL_BORDER = 1,
+  PORTACL_REFLECTION = 2,
+  PORTACL_CIRCULAR = 3, /* of portaclPlanGridSampler2DPadded and its kin alone */
+  PORTACL_CONSTANT = 4
+};
 enum { PORTACL_AVERAGE = 0, PORTACL_MAX = 1, PORTACL_MAX_CORNERS = 2 };
 /** Values of `antialias` for pictures in PORTACL_UINT8: antialiased, with the bits of Pillow before
  *  release 13, or from it on. */
@@ -221,6 +227,42 @@ PORTACL_API int32_t portaclPlanGridSampler3D(const portaclTensor* input, const p
                                              const portaclTensor* output, int32_t interpolation,
                                              int32_t padding, int32_t alignCorners,
                                              portaclPlan** plan);
+
+/** Plans grid sampling as portaclPlanGridSampler2D does, with every padding. On the CPU.
+ *  @param padding also PORTACL_CIRCULAR: the image repeats itself; PORTACL_CONSTANT: pixels outside
+ *         hold fillValue, and a point without pixels inside is fillValue.
+ *  @param fillValue read with PORTACL_CONSTANT alone; any value, rounded to float if the tensors
+ *         are not PORTACL_DOUBLE.
+ *  @param replaceOutside 0, or 1: a point outside the image in x or in y, before padding, is
+ *         outsideValue, and has gradients of 0. Outside is less than -0.5 or more than extent - 0.5
+ *         pixels; with alignCorners less than 0 or more than extent - 1. */
+PORTACL_API int32_t portaclPlanGridSampler2DPadded(
+    const portaclTensor* input, const portaclTensor* grid, const portaclTensor* output,
+    int32_t interpolation, int32_t padding, int32_t alignCorners, double fillValue,
+    int32_t replaceOutside, double outsideValue, portaclPlan** plan);
+
+/** Plans the gradients of portaclPlanGridSampler2DPadded; tensors as for
+ *  portaclPlanGridSampler2DBackward. */
+PORTACL_API int32_t portaclPlanGridSampler2DPaddedBackward(
+    const portaclTensor* gradOutput, const portaclTensor* input, const portaclTensor* grid,
+    const portaclTensor* inputGrad, const portaclTensor* gridGrad, int32_t interpolation,
+    int32_t padding, int32_t alignCorners, double fillValue, int32_t replaceOutside,
+    double outsideValue, portaclPlan** plan);
+
+/** Plans grid sampling of volumes with every padding: portaclPlanGridSampler2DPadded with an axis
+ *  more; tensors as for portaclPlanGridSampler3D. */
+PORTACL_API int32_t portaclPlanGridSampler3DPadded(
+    const portaclTensor* input, const portaclTensor* grid, const portaclTensor* output,
+    int32_t interpolation, int32_t padding, int32_t alignCorners, double fillValue,
+    int32_t replaceOutside, double outsideValue, portaclPlan** plan);
+
+/** Plans the gradients of portaclPlanGridSampler3DPadded; tensors as for
+ *  portaclPlanGridSampler3DBackward. */
+PORTACL_API int32_t portaclPlanGridSampler3DPaddedBackward(
+    const portaclTensor* gradOutput, const portaclTensor* input, const portaclTensor* grid,
+    const portaclTensor* inputGrad, const portaclTensor* gridGrad, int32_t interpolation,
+    int32_t padding, int32_t alignCorners, double fillValue, int32_t replaceOutside,
+    double outsideValue, portaclPlan** plan);
 
 /** Plans resizing by linear interpolation along every spatial axis: linear, bilinear, trilinear.
  *  @param input  (N, C, L), (N, C, H, W) or (N, C, D, H, W).
@@ -457,6 +499,7 @@ PORTACL_API int32_t portaclGetTensorListMembers(const struct aclTensorList* list
 #endif
 
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -483,7 +526,18 @@ enum class Interpolation : int32_t {
 enum class Padding : int32_t {
   kZeros = PORTACL_ZEROS,
   kBorder = PORTACL_BORDER,
-  kReflection = PORTACL_REFLECTION
+  kReflection = PORTACL_REFLECTION,
+  kCircular = PORTACL_CIRCULAR,  // these two: of grid_sampler_2d_padded and its kin
+  kConstant = PORTACL_CONSTANT
+};
+
+/// How a grid is sampled; see portaclPlanGridSampler2DPadded.
+struct GridSampling {
+  Interpolation interpolation = Interpolation::kBilinear;
+  Padding padding = Padding::kZeros;
+  bool align_corners = false;
+  double fill_value = 0;                               // of taps outside, with Padding::kConstant
+  std::optional<double> outside_value = std::nullopt;  // of points outside; none: by the padding
 };
 enum class RoiMode : int32_t {
   kAverage = PORTACL_AVERAGE,
@@ -619,6 +673,23 @@ class Plan {
     return Status(
         portaclPlanUpsampleNearestExact(input.c_tensor(), output.c_tensor(), scales, Reset()));
   }
+  Status grid_sampler_2d_padded_backward(const Tensor& grad_output, const Tensor& input,
+                                         const Tensor& grid, const Tensor& input_grad,
+                                         const Tensor& grid_grad, const GridSampling& how) {
+    return Status(portaclPlanGridSampler2DPaddedBackward(
+        grad_output.c_tensor(), input.c_tensor(), grid.c_tensor(), input_grad.c_tensor(),
+        grid_grad.c_tensor(), static_cast<int32_t>(how.interpolation),
+        static_cast<int32_t>(how.padding), how.align_corners ? 1 : 0, how.fill_value,
+        how.outside_value ? 1 : 0, how.outside_value.value_or(0), Reset()));
+  }
+  Status grid_sampler_2d_padded(const Tensor& input, const Tensor& grid, const Tensor& output,
+                                const GridSampling& how) {
+    return Status(portaclPlanGridSampler2DPadded(
+        input.c_tensor(), grid.c_tensor(), output.c_tensor(),
+        static_cast<int32_t>(how.interpolation), static_cast<int32_t>(how.padding),
+        how.align_corners ? 1 : 0, how.fill_value, how.outside_value ? 1 : 0,
+        how.outside_value.value_or(0), Reset()));
+  }
   Status grid_sampler_2d_backward(const Tensor& grad_output, const Tensor& input,
                                   const Tensor& grid, const Tensor& input_grad,
                                   const Tensor& grid_grad,
@@ -635,6 +706,23 @@ class Plan {
     return Status(portaclPlanGridSampler2D(
         input.c_tensor(), grid.c_tensor(), output.c_tensor(), static_cast<int32_t>(interpolation),
         static_cast<int32_t>(padding), align_corners ? 1 : 0, Reset()));
+  }
+  Status grid_sampler_3d_padded_backward(const Tensor& grad_output, const Tensor& input,
+                                         const Tensor& grid, const Tensor& input_grad,
+                                         const Tensor& grid_grad, const GridSampling& how) {
+    return Status(portaclPlanGridSampler3DPaddedBackward(
+        grad_output.c_tensor(), input.c_tensor(), grid.c_tensor(), input_grad.c_tensor(),
+        grid_grad.c_tensor(), static_cast<int32_t>(how.interpolation),
+        static_cast<int32_t>(how.padding), how.align_corners ? 1 : 0, how.fill_value,
+        how.outside_value ? 1 : 0, how.outside_value.value_or(0), Reset()));
+  }
+  Status grid_sampler_3d_padded(const Tensor& input, const Tensor& grid, const Tensor& output,
+                                const GridSampling& how) {
+    return Status(portaclPlanGridSampler3DPadded(
+        input.c_tensor(), grid.c_tensor(), output.c_tensor(),
+        static_cast<int32_t>(how.interpolation), static_cast<int32_t>(how.padding),
+        how.align_corners ? 1 : 0, how.fill_value, how.outside_value ? 1 : 0,
+        how.outside_value.value_or(0), Reset()));
   }
   Status grid_sampler_3d_backward(const Tensor& grad_output, const Tensor& input,
                                   const Tensor& grid, const Tensor& input_grad,
@@ -845,6 +933,42 @@ inline Status grid_sampler_3d(const Tensor& input, const Tensor& grid, const Ten
                               Padding padding = Padding::kZeros, bool align_corners = false) {
   Plan plan;
   Status status = plan.grid_sampler_3d(input, grid, output, interpolation, padding, align_corners);
+  return status.ok() ? plan.run() : status;
+}
+
+/// Gradients of grid_sampler_2d_padded; pass Tensor() for an output that is not wanted.
+inline Status grid_sampler_2d_padded_backward(const Tensor& grad_output, const Tensor& input,
+                                              const Tensor& grid, const Tensor& input_grad,
+                                              const Tensor& grid_grad, const GridSampling& how) {
+  Plan plan;
+  Status status =
+      plan.grid_sampler_2d_padded_backward(grad_output, input, grid, input_grad, grid_grad, how);
+  return status.ok() ? plan.run() : status;
+}
+
+/// Samples input at the points of grid with every padding; see portaclPlanGridSampler2DPadded.
+inline Status grid_sampler_2d_padded(const Tensor& input, const Tensor& grid, const Tensor& output,
+                                     const GridSampling& how) {
+  Plan plan;
+  Status status = plan.grid_sampler_2d_padded(input, grid, output, how);
+  return status.ok() ? plan.run() : status;
+}
+
+/// Gradients of grid_sampler_3d_padded; pass Tensor() for an output that is not wanted.
+inline Status grid_sampler_3d_padded_backward(const Tensor& grad_output, const Tensor& input,
+                                              const Tensor& grid, const Tensor& input_grad,
+                                              const Tensor& grid_grad, const GridSampling& how) {
+  Plan plan;
+  Status status =
+      plan.grid_sampler_3d_padded_backward(grad_output, input, grid, input_grad, grid_grad, how);
+  return status.ok() ? plan.run() : status;
+}
+
+/// Samples input at the points of grid with every padding; see portaclPlanGridSampler3DPadded.
+inline Status grid_sampler_3d_padded(const Tensor& input, const Tensor& grid, const Tensor& output,
+                                     const GridSampling& how) {
+  Plan plan;
+  Status status = plan.grid_sampler_3d_padded(input, grid, output, how);
   return status.ok() ? plan.run() : status;
 }
 

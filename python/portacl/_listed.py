@@ -161,7 +161,7 @@ def operators() -> dict[str, Operator]:
 def without_functions() -> list[Operator]:
     """Those that no module here describes."""
     modules = (_operators, _upsample, _ms_deform_attn, _roi_align)
-    written = {name for module in modules for name in vars(module)}
+    written = _operators.PADDED.union(*map(vars, modules))
     return [operator for name, operator in operators().items() if name not in written]
 
 

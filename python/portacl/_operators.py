@@ -8,15 +8,17 @@ from typing import Any, Literal, Tuple, TypeVar, Union
 
 from . import _core
 from ._arrays import check_out, describe, kind_of
-from ._numbers import choose, extents, factors, flag, flags, is_number, scaled
+from ._numbers import choose, extents, factors, flag, flags, is_number, number, scaled
 
 Interpolation = Literal["bilinear", "nearest", "bicubic"]
-Padding = Literal["zeros", "border", "reflection"]
+Padding = Literal["zeros", "border", "reflection", "circular", "wrap", "constant"]
 Scales = Union[float, Sequence[Union[float, None]], None]
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 INTERPOLATIONS = {"bilinear": 0, "nearest": 1, "bicubic": 2}
-PADDINGS = {"zeros": 0, "border": 1, "reflection": 2}
+PADDINGS = {"zeros": 0, "border": 1, "reflection": 2, "circular": 3, "wrap": 3, "constant": 4}
+PADDED = {f"grid_sampler_{axes}d_padded{end}" for axes in (2, 3) for end in ("", "_backward")}
+"""Functions of ``_core`` that the grid samplers here call for what the others lack."""
 
 
 _choose = choose
@@ -78,8 +80,12 @@ _VOLUME = {
 }
 _MODES = """\
     interpolation: {interpolation}.
-    padding: "zeros", "border" or "reflection".
+    padding: "zeros", "border" or "reflection"; on the CPU also "circular" (or "wrap"): the {image}
+        repeats itself, and "constant": {elements} outside are ``value``.
     align_corners: whether -1 and 1 are the centres of the border {elements}, not their outer edges.
+    value: of {elements} outside, with the padding "constant" alone.
+    outside: of points outside the {image}, whatever the padding; their gradients are 0. None: as
+        the padding has them.
 """
 _SAMPLE = """\
 Args:
@@ -142,13 +148,15 @@ def grid_sampler_2d_backward(
     interpolation: Interpolation = "bilinear",
     padding: Padding = "zeros",
     align_corners: bool = False,
+    value: float = 0.0,
+    outside: float | None = None,
     output_mask: Sequence[bool] = (True, True),
     out: Sequence[Any] | None = None,
 ) -> tuple[Any, Any]:
     """Gradients of ``grid_sampler_2d`` with respect to its input and its grid."""
     arrays = (grad_output, input, grid)
-    modes = (interpolation, padding, align_corners)
-    return _sample_backward(_core.grid_sampler_2d_backward, arrays, modes, output_mask, out)
+    modes = (interpolation, padding, align_corners, value, outside)
+    return _sample_backward(2, arrays, modes, output_mask, out)
 
 
 @_with(_SAMPLE, _MODES, _SAMPLE_RESULT, **_IMAGE)
@@ -159,11 +167,13 @@ def grid_sampler_2d(
     interpolation: Interpolation = "bilinear",
     padding: Padding = "zeros",
     align_corners: bool = False,
+    value: float = 0.0,
+    outside: float | None = None,
     out: Any = None,
 ) -> Any:
     """Sample an image at the points of a grid, by the rule that the backward function has."""
-    modes = (interpolation, padding, align_corners)
-    return _sample(_core.grid_sampler_2d, (input, grid), modes, out)
+    modes = (interpolation, padding, align_corners, value, outside)
+    return _sample(2, (input, grid), modes, out)
 
 
 @_with(_GRADIENTS, _MODES, _GRADIENTS_RESULT, **_VOLUME)
@@ -175,13 +185,15 @@ def grid_sampler_3d_backward(
     interpolation: Interpolation = "bilinear",
     padding: Padding = "zeros",
     align_corners: bool = False,
+    value: float = 0.0,
+    outside: float | None = None,
     output_mask: Sequence[bool] = (True, True),
     out: Sequence[Any] | None = None,
 ) -> tuple[Any, Any]:
     """Gradients of ``grid_sampler_3d`` with respect to its input and its grid."""
     arrays = (grad_output, input, grid)
-    modes = (interpolation, padding, align_corners)
-    return _sample_backward(_core.grid_sampler_3d_backward, arrays, modes, output_mask, out)
+    modes = (interpolation, padding, align_corners, value, outside)
+    return _sample_backward(3, arrays, modes, output_mask, out)
 
 
 @_with(_SAMPLE, _MODES, _SAMPLE_RESULT, **_VOLUME)
@@ -192,11 +204,13 @@ def grid_sampler_3d(
     interpolation: Interpolation = "bilinear",
     padding: Padding = "zeros",
     align_corners: bool = False,
+    value: float = 0.0,
+    outside: float | None = None,
     out: Any = None,
 ) -> Any:
     """Sample a volume at the points of a grid, by the rule that the backward function has."""
-    modes = (interpolation, padding, align_corners)
-    return _sample(_core.grid_sampler_3d, (input, grid), modes, out)
+    modes = (interpolation, padding, align_corners, value, outside)
+    return _sample(3, (input, grid), modes, out)
 
 
 def _resize_backward(
@@ -252,20 +266,42 @@ def _into(
     return kind.finish(result)
 
 
-_Modes = Tuple[Interpolation, Padding, bool]
+_Modes = Tuple[Interpolation, Padding, bool, float, Union[float, None]]
 
 
-def _choose_modes(modes: _Modes) -> tuple[int, int, bool]:
-    interpolation, padding, align_corners = modes
-    return (
+def outside_values(padding: int, value: Any, outside: Any) -> tuple[float, bool, float] | None:
+    """What a sampler for every padding takes behind its modes; None: the padding needs none.
+
+    Raises:
+        TypeError: no number.
+        ValueError: a value that the padding does not read.
+
+    """
+    fill = number("value", value, False)
+    if fill != 0 and padding != PADDINGS["constant"]:
+        raise ValueError(f"value is {fill}, but only the padding 'constant' has one")
+    if padding <= PADDINGS["reflection"] and outside is None:
+        return None
+    replacement = 0.0 if outside is None else number("outside", outside, False)
+    return fill, outside is not None, replacement
+
+
+def _choose_modes(axes: int, end: str, modes: _Modes) -> tuple[Callable[..., None], tuple[Any, ...]]:
+    """The function of ``_core`` for the modes, and what it takes behind the arrays."""
+    interpolation, padding, align_corners, value, outside = modes
+    chosen = (
         _choose(INTERPOLATIONS, "interpolation", interpolation),
         _choose(PADDINGS, "padding", padding),
         flag("align_corners", align_corners),
     )
+    more = outside_values(chosen[1], value, outside)
+    if more is None:
+        return getattr(_core, f"grid_sampler_{axes}d{end}"), chosen
+    return getattr(_core, f"grid_sampler_{axes}d_padded{end}"), (*chosen, *more)
 
 
 def _sample_backward(
-    function: Callable[..., None],
+    axes: int,
     arrays: tuple[Any, Any, Any],
     modes: _Modes,
     output_mask: Sequence[bool],
@@ -275,7 +311,7 @@ def _sample_backward(
     describe(grad_output, "grad_output")
     input_shape, dtype = describe(input, "input")
     grid_shape, _ = describe(grid, "grid")
-    chosen = _choose_modes(modes)
+    function, chosen = _choose_modes(axes, "_backward", modes)
     mask = flags("output_mask", output_mask, 2)
     if out is not None and not isinstance(out, (tuple, list)):
         raise TypeError(f"out is of type {type(out).__name__}; wanted (input_grad, grid_grad)")
@@ -296,12 +332,12 @@ def _sample_backward(
     return results[0], results[1]
 
 
-def _sample(function: Callable[..., None], arrays: tuple[Any, Any], modes: _Modes, out: Any) -> Any:
+def _sample(axes: int, arrays: tuple[Any, Any], modes: _Modes, out: Any) -> Any:
     input, grid = arrays
     input_shape, dtype = describe(input, "input")
     grid_shape, _ = describe(grid, "grid")
-    chosen = _choose_modes(modes)
-    volumes = function is _core.grid_sampler_3d
+    function, chosen = _choose_modes(axes, "", modes)
+    volumes = axes == 3
     rank = 5 if volumes else 4
     if len(input_shape) != rank or len(grid_shape) != rank:
         shapes = (

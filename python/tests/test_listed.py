@@ -24,8 +24,10 @@ def same(got, want):
 
 def test_every_operator_has_a_function():
     for name, operator in OPERATORS.items():
-        assert callable(getattr(portacl, name)), name
-        assert name in portacl.__all__
+        # The samplers with every padding are the samplers' own functions.
+        function = name.replace("_padded", "")
+        assert callable(getattr(portacl, function)), name
+        assert function in portacl.__all__
         assert len(operator.parameters) == len(_core.native_signatures()[name])
 
 

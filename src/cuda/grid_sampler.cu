@@ -54,7 +54,8 @@ struct Sample {
 struct Plan : base::PathPlan<std::monostate> {};
 
 template <class Params>
-std::optional<Plan> MakePlan(const Params&, std::string_view) {
+std::optional<Plan> MakePlan(const Params& p, std::string_view) {
+  if (ops::IsExtended(p.shape)) return std::nullopt;
   return Plan{};
 }
 

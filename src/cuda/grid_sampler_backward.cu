@@ -642,6 +642,7 @@ bool PlanGridGrad(const Geometry& g, int axes, uint64_t element, Plan* plan) {
 
 template <class Params>
 std::optional<Plan> MakePlan(const Params& p, std::string_view) {
+  if (ops::IsExtended(p.shape)) return std::nullopt;
   const Geometry g = GeometryOf(p);
   const bool nearest = p.shape.interpolation == ops::Interpolation::kNearest;
   const uint64_t element = p.shape.dtype == base::DType::kDouble ? 8 : 4;

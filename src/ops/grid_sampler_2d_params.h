@@ -10,7 +10,13 @@
 namespace portacl::ops {
 
 enum class Interpolation : int32_t { kBilinear = 0, kNearest = 1, kBicubic = 2 };
-enum class Padding : int32_t { kZeros = 0, kBorder = 1, kReflection = 2 };
+enum class Padding : int32_t {
+  kZeros = 0,
+  kBorder = 1,
+  kReflection = 2,
+  kCircular = 3,  // these two in the native API alone
+  kConstant = 4
+};
 
 struct GridSampler2DShape {
   base::DType dtype = base::DType::kFloat;
@@ -23,7 +29,15 @@ struct GridSampler2DShape {
   Interpolation interpolation = Interpolation::kBilinear;
   Padding padding = Padding::kZeros;
   bool align_corners = false;
+  double fill = 0;                // what taps outside hold, of padding kConstant
+  bool replaces_outside = false;  // a point outside the image is `outside_value`
+  double outside_value = 0;
 };
+
+// Whether points follow rules that the aclnn functions lack.
+inline bool IsExtended(const GridSampler2DShape& s) {
+  return s.padding == Padding::kCircular || s.padding == Padding::kConstant || s.replaces_outside;
+}
 
 // Strides in elements, any sign; 0 only in inputs. Pointers are to element (0, 0, 0, 0).
 struct GridSampler2DParams {

@@ -27,6 +27,10 @@ class GridSamplerBackwardPlan final : public Plan {
     params_.shape = ShapeOf<decltype(params_.shape)>(call, input, grid);
     params_.want_input_grad = IsWanted(call, 0);
     params_.want_grid_grad = IsWanted(call, 1);
+    // Only gridGrad reads what is outside.
+    if (params_.shape.padding == Padding::kConstant && !ReadsImage()) {
+      params_.shape.padding = Padding::kZeros;
+    }
     if (ReadsImage() && input.NumElements() > 0) SetStrides(input, &params_.input_stride);
     if (ReadsPoints() && grad_output.NumElements() > 0) {
       SetStrides(ChannelsFirst(grad_output), &params_.grad_output_stride);

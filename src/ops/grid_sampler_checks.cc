@@ -86,7 +86,18 @@ class Checker {
 
   Status Modes() const {
     PORTACL_RETURN_IF_ERROR(Mode(0, has_cubic()));
+    if (!call_.mode_word(1, 3).empty()) return NativePadding();
     return Mode(1, has_reflection());
+  }
+
+  // Of a function that has all paddings.
+  Status NativePadding() const {
+    const int64_t padding = call_.mode(1);
+    if (padding >= 0 && !call_.mode_word(1, static_cast<size_t>(padding)).empty()) return {};
+    return refusals_.Refuse(
+        Rule::kAttribute, "{} is {}, but must be 0 ({}), 1 ({}), 2 ({}), 3 ({}) or 4 ({})",
+        call_.mode_name(1), padding, call_.mode_word(1, 0), call_.mode_word(1, 1),
+        call_.mode_word(1, 2), call_.mode_word(1, 3), call_.mode_word(1, 4));
   }
 
   // Cubic interpolation of Atlas A2 and A3.

@@ -34,6 +34,9 @@ Shape ShapeOf(const Call& call, const base::TensorDesc& input, const base::Tenso
   shape.interpolation = static_cast<Interpolation>(call.mode(0));
   shape.padding = static_cast<Padding>(call.mode(1));
   shape.align_corners = call.flag(0);
+  shape.fill = call.real(0);
+  shape.replaces_outside = call.flag(1);
+  shape.outside_value = call.real(1);
   return shape;
 }
 template <class Params>

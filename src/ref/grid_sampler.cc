@@ -1,6 +1,6 @@
 // Grid sampling: a weighted sum over the taps of each point, in the taps' order, by one fused
 // multiply-add each from +0, rounded once. Unusable points give NaN (0 for nearest); points outside
-// give 0.
+// give 0, the constant, or the value that replaces them.
 
 #include <cmath>
 #include <cstdint>
@@ -15,14 +15,23 @@
 namespace portacl::ref {
 namespace {
 
+// What a point without taps gives.
+template <class F>
+F ValueWithoutTaps(const Point<F>& point, const ops::GridSampler2DShape& s) {
+  if (point.replaced()) return static_cast<F>(s.outside_value);
+  const bool nearest = s.interpolation == ops::Interpolation::kNearest;
+  return point.unusable() && !nearest ? std::numeric_limits<F>::quiet_NaN() : FillOf<F>(s);
+}
+
 template <class T, class Params>
 void SamplePoint(const Params& p, int64_t n, const Place& at) {
   using F = base::ComputeType<T>;
   const auto& s = p.shape;
   const auto point = PointOf<T>(p, n, at);
   const bool usable = !point.unusable() && !point.outside();
-  const bool nearest = s.interpolation == ops::Interpolation::kNearest;
-  const F fallback = point.unusable() && !nearest ? std::numeric_limits<F>::quiet_NaN() : F{0};
+  const F start = usable ? F(0) : ValueWithoutTaps(point, s);
+  const F fill = FillOf<F>(s);
+  const bool fills = s.padding == ops::Padding::kConstant;
   const auto taps = usable ? TapsOf(point, s) : PointTaps<F>{};
   const SpatialStrides from = SpatialOf(p.input_stride);
 
@@ -30,10 +39,11 @@ void SamplePoint(const Params& p, int64_t n, const Place& at) {
       static_cast<T*>(p.output) + n * p.output_stride[0] + Offset(SpatialOf(p.output_stride), at);
   for (int64_t c = 0; c < s.c; ++c) {
     const T* image = static_cast<const T*>(p.input) + n * p.input_stride[0] + c * p.input_stride[1];
-    F sum = usable ? F{0} : fallback;
-    ForTaps(taps, [&](size_t k, size_t j, size_t i) {
-      const F value =
-          base::Widen(image[Offset(from, {taps.z.index[k], taps.y.index[j], taps.x.index[i]})]);
+    F sum = start;
+    ForAllTaps(taps, [&](size_t k, size_t j, size_t i, bool inside) {
+      if (!inside && !fills) return;
+      const Place tap = {taps.z.index[k], taps.y.index[j], taps.x.index[i]};
+      const F value = inside ? base::Widen(image[Offset(from, tap)]) : fill;
       sum = std::fma((taps.x.weight[i] * taps.y.weight[j]) * taps.z.weight[k], value, sum);
     });
     out[c * p.output_stride[1]] = base::Narrow<T>(sum);

@@ -15,6 +15,7 @@ struct AxisRule {
   int64_t extent;
   ops::Padding padding;
   bool align_corners;
+  bool replaces_outside = false;
 };
 
 // One axis of a point. F is float, or double for DOUBLE tensors.
@@ -23,7 +24,8 @@ struct AxisPosition {
   F at = 0;               // coordinate in pixels after padding (bicubic: before)
   F slope = 0;            // d at / d x: padding's factor times the pixels per unit
   bool unusable = false;  // NaN, or an infinity that the padding cannot place
-  bool outside = false;   // infinite with zeros padding: beyond every tap
+  bool outside = false;   // beyond every tap: infinite with zeros padding; with constant padding
+  bool replaced = false;  // outside the image, and the rule replaces such points
 };
 
 // Reflects `at` until it lies in [low, low + span] and clips it to [0, extent - 1]; `sign` gets
@@ -53,6 +55,24 @@ PORTACL_DEVICE F Clip(F at, int64_t extent) {
   return at <= 0 ? F(0) : (at >= last ? last : at);
 }
 
+// Takes `at` by whole periods of the extent to [-1, extent), where the pixels before 0 and behind
+// the last are the last and the first.
+template <class F>
+PORTACL_DEVICE F Wrap(F at, int64_t extent) {
+  const F period = static_cast<F>(extent);
+  if (at >= -1 && at < period) return at;
+  const F rest = base::Fma(-base::Floor(at / period), period, at);
+  return rest <= 0 || rest >= period ? F(0) : rest;
+}
+
+// Whether a coordinate before padding is outside the image: beyond its outer edges or, if corners
+// are aligned, beyond the middles of its border pixels.
+template <class F>
+PORTACL_DEVICE bool IsOutside(F at, const AxisRule& rule) {
+  const F edge = rule.align_corners ? F(0) : F(0.5);
+  return at < -edge || at > static_cast<F>(rule.extent - 1) + edge;
+}
+
 // `pads_taps`: bicubic, which pads each tap by itself.
 template <class F>
 PORTACL_DEVICE AxisPosition<F> Locate(F x, const AxisRule& rule, bool pads_taps) {
@@ -70,8 +90,15 @@ PORTACL_DEVICE AxisPosition<F> Locate(F x, const AxisRule& rule, bool pads_taps)
   }
   const F pixels_per_unit = (rule.align_corners ? last : size) / 2;
   F factor = 1;
+  position.replaced = rule.replaces_outside && IsOutside(at, rule);
   if (rule.padding == ops::Padding::kZeros) {
     position.outside = base::IsInfinite(at);
+  } else if (rule.padding == ops::Padding::kConstant) {
+    const F reach = pads_taps ? F(2) : F(1);
+    position.outside = !(at >= -reach && at < last + reach);
+  } else if (rule.padding == ops::Padding::kCircular) {
+    position.unusable = base::IsInfinite(at);
+    if (!position.unusable) at = Wrap(at, rule.extent);
   } else if (pads_taps) {
     position.unusable = base::IsInfinite(at);
   } else if (rule.padding == ops::Padding::kBorder) {
@@ -92,9 +119,14 @@ PORTACL_DEVICE AxisPosition<F> Locate(F x, const AxisRule& rule, bool pads_taps)
 // pixel's index may round up in float for extents above 2^24, hence the minimum.
 template <class F>
 PORTACL_DEVICE int64_t TapIndex(F at, int64_t extent, ops::Padding padding) {
+  if (padding == ops::Padding::kCircular) {  // at most two pixels away, by Wrap()
+    const int64_t index = static_cast<int64_t>(at) % extent;
+    return index < 0 ? index + extent : index;
+  }
   if (!(at >= 0 && at < F(0x1p62))) return -1;
   const auto index = static_cast<int64_t>(at);
-  if (padding != ops::Padding::kZeros) return index < extent - 1 ? index : extent - 1;
+  const bool clips = padding == ops::Padding::kBorder || padding == ops::Padding::kReflection;
+  if (clips) return index < extent - 1 ? index : extent - 1;
   return index < extent ? index : -1;
 }
 

@@ -71,7 +71,7 @@ void RunInputGrad(const Params& p, int slots, Compute<T>* workspace) {
 // ---- gridGrad ----------------------------------------------------------------------------------
 
 template <class F>
-using Values = F[4][4];  // of the taps of one plane, rows first; outside the image: 0
+using Values = F[4][4];  // of the taps of one plane, rows first; outside the image: the fill
 
 template <class F>
 struct Slope {
@@ -141,9 +141,9 @@ Slope<Compute<T>> SlopeAt(const Params& p, const T* image, const PointTaps<Compu
   using F = Compute<T>;
   Values<F> values[4] = {};
   const SpatialStrides from = SpatialOf(p.input_stride);
-  ForTaps(taps, [&](size_t k, size_t j, size_t i) {
-    values[k][j][i] =
-        base::Widen(image[Offset(from, {taps.z.index[k], taps.y.index[j], taps.x.index[i]})]);
+  ForAllTaps(taps, [&](size_t k, size_t j, size_t i, bool inside) {
+    const Place tap = {taps.z.index[k], taps.y.index[j], taps.x.index[i]};
+    values[k][j][i] = inside ? base::Widen(image[Offset(from, tap)]) : FillOf<F>(p.shape);
   });
   std::array<PlaneSlope<F>, 4> planes{};
   for (size_t k = 0; k < static_cast<size_t>(taps.z.count); ++k) {

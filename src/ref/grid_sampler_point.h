@@ -22,12 +22,19 @@ struct Point {
   AxisPosition<F> x;
   AxisPosition<F> y;
   AxisPosition<F> z;
-  bool unusable() const { return x.unusable || y.unusable || z.unusable; }
-  bool outside() const { return x.outside || y.outside || z.outside; }
+  bool replaced() const { return x.replaced || y.replaced || z.replaced; }
+  bool unusable() const { return !replaced() && (x.unusable || y.unusable || z.unusable); }
+  bool outside() const { return replaced() || x.outside || y.outside || z.outside; }
 };
 
 inline AxisRule RuleOf(int64_t extent, const ops::GridSampler2DShape& shape) {
-  return {extent, shape.padding, shape.align_corners};
+  return {extent, shape.padding, shape.align_corners, shape.replaces_outside};
+}
+
+// What taps outside the image hold.
+template <class F>
+F FillOf(const ops::GridSampler2DShape& shape) {
+  return shape.padding == ops::Padding::kConstant ? static_cast<F>(shape.fill) : F(0);
 }
 
 template <class F>
@@ -69,8 +76,10 @@ AxisTaps<F> TapsOf(const AxisPosition<F>& position, int64_t extent,
       const F first = base::Floor(position.at);
       taps.count = 2;
       taps.index[0] = TapIndex(first, extent, shape.padding);
-      // The upper tap is outside the image at the last pixel, whatever the padding.
-      taps.index[1] = TapIndex(first + 1, extent, ops::Padding::kZeros);
+      // The upper tap is outside the image at the last pixel, unless that has a neighbour.
+      taps.index[1] = TapIndex(first + 1, extent,
+                               shape.padding == ops::Padding::kCircular ? ops::Padding::kCircular
+                                                                        : ops::Padding::kZeros);
       taps.weight[0] = (first + 1) - position.at;
       taps.weight[1] = position.at - first;
       break;
@@ -113,16 +122,24 @@ PointTaps<F> TapsOf(const Point<F>& point, const ops::GridSampler3DShape& shape)
           TapsOf(point.z, shape.d, shape)};
 }
 
-// Calls visit(k, j, i) for each tap inside, in order.
+// Calls visit(k, j, i, inside) for each tap, in order.
 template <class F, class Visit>
-void ForTaps(const PointTaps<F>& taps, const Visit& visit) {
+void ForAllTaps(const PointTaps<F>& taps, const Visit& visit) {
   for (size_t k = 0; k < static_cast<size_t>(taps.z.count); ++k) {
     for (size_t j = 0; j < static_cast<size_t>(taps.y.count); ++j) {
       for (size_t i = 0; i < static_cast<size_t>(taps.x.count); ++i) {
-        if (taps.z.index[k] >= 0 && taps.y.index[j] >= 0 && taps.x.index[i] >= 0) visit(k, j, i);
+        visit(k, j, i, taps.z.index[k] >= 0 && taps.y.index[j] >= 0 && taps.x.index[i] >= 0);
       }
     }
   }
+}
+
+// The same for each tap inside.
+template <class F, class Visit>
+void ForTaps(const PointTaps<F>& taps, const Visit& visit) {
+  ForAllTaps(taps, [&](size_t k, size_t j, size_t i, bool inside) {
+    if (inside) visit(k, j, i);
+  });
 }
 
 // ---- strides -----------------------------------------------------------------------------------

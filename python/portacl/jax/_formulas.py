@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 
 BILINEAR, NEAREST, BICUBIC = range(3)
-ZEROS, BORDER, REFLECTION = range(3)
+ZEROS, BORDER, REFLECTION, CIRCULAR, CONSTANT = range(5)
 _CUBIC = -0.75
 
 
@@ -26,6 +26,14 @@ class Modes(NamedTuple):
     interpolation: int
     padding: int
     align_corners: bool
+    fill: float = 0.0
+    """Of elements outside, with constant padding."""
+    outside: float | None = None
+    """Of points outside, if they are replaced."""
+
+    def of_tangent(self) -> Modes:
+        """The same for the tangent of an input: what is outside does not change."""
+        return self._replace(fill=0.0, outside=None if self.outside is None else 0.0)
 
 
 def _pixels(x: Any, extent: int, align_corners: bool) -> Any:
@@ -49,7 +57,7 @@ def _reflect(x: Any, extent: int, align_corners: bool) -> Any:
 
 
 def _pad(x: Any, extent: int, modes: Modes) -> Any:
-    if modes.padding == ZEROS:
+    if modes.padding in (ZEROS, CONSTANT, CIRCULAR):
         return x
     if modes.padding == REFLECTION:
         x = _reflect(x, extent, modes.align_corners)
@@ -71,6 +79,9 @@ def _cubic_weights(t: Any) -> list[Any]:
 def _taps(x: Any, extent: int, modes: Modes) -> list[tuple[Any, Any]]:
     """(index, weight) along one axis; an index outside means 0."""
     x = _pixels(x, extent, modes.align_corners)
+    if modes.padding == CIRCULAR:
+        whole = jnp.where((x >= -1) & (x < extent), 0, jnp.floor(x / extent))
+        x = x - jax.lax.stop_gradient(whole) * extent
     if modes.interpolation == BICUBIC:
         first = jax.lax.stop_gradient(jnp.floor(x))
         weights = _cubic_weights(x - first)
@@ -80,6 +91,16 @@ def _taps(x: Any, extent: int, modes: Modes) -> list[tuple[Any, Any]]:
         return [(jnp.round(x), 1 + 0 * x)]
     first = jax.lax.stop_gradient(jnp.floor(x))
     return [(first, first + 1 - x), (first + 1, x - first)]
+
+
+def _are_outside(points: Any, extents: Any, modes: Modes) -> Any:
+    """Whether points are outside on any axis."""
+    edge = 0.0 if modes.align_corners else 0.5
+    found = False
+    for i, extent in enumerate(reversed(extents)):
+        x = _pixels(points[..., i], extent, modes.align_corners)
+        found = found | (x < -edge) | (x > extent - 1 + edge)
+    return found
 
 
 def _sample(input: Any, grid: Any, modes: Modes) -> Any:
@@ -92,12 +113,20 @@ def _sample(input: Any, grid: Any, modes: Modes) -> Any:
     index, weight = (x.reshape(1, *[1] * (points.ndim - 1)) for x in (index, weight))
     for taps, extent in zip(by_axis, extents):  # all taps in one axis: one gather, quick to compile
         at, of_axis = (jnp.stack(values) for values in zip(*taps))
+        if modes.padding == CIRCULAR:
+            at = jnp.where(jnp.isfinite(at), at % extent, -1)
         inside = (at >= 0) & (at < extent)
         at, of_axis = jnp.where(inside, at, 0).astype(jnp.int32), jnp.where(inside, of_axis, 0)
         index = (index[:, None] * extent + at[None]).reshape(-1, *at.shape[1:])
         weight = (weight[:, None] * of_axis[None]).reshape(-1, *at.shape[1:])
     values = jax.vmap(lambda planes, i: planes[:, i], (0, 1))(flat, index)  # (N, C, taps, points)
-    return (values * jnp.moveaxis(weight, 0, 1)[:, None]).sum(2).astype(input.dtype)
+    weights = jnp.moveaxis(weight, 0, 1)[:, None]
+    result = (values * weights).sum(2)
+    if modes.padding == CONSTANT:  # the weights of all taps have the sum 1
+        result = result + modes.fill * (1 - weights.sum(2))
+    if modes.outside is not None:
+        result = jnp.where(_are_outside(points, extents, modes)[:, None], modes.outside, result)
+    return result.astype(input.dtype)
 
 
 def backward(modes: Modes, mask: tuple[bool, bool]) -> Callable[[Any, Any, Any], list[Any]]:

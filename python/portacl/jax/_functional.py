@@ -25,6 +25,7 @@ from .._operators import (
     _output_extents,
     _spatial_axes,
     _with,
+    outside_values,
 )
 from .._pool import result_bytes
 from . import _grid_sampler, _linear
@@ -134,14 +135,20 @@ def _modes(
     align_corners: bool,
     mode: str | None,
     padding_mode: str | None,
+    value: float,
+    outside: float | None,
 ) -> Modes:
     interpolation = _either("interpolation", interpolation, "bilinear", "mode", mode)
     padding = _either("padding", padding, "zeros", "padding_mode", padding_mode)
+    chosen = _choose(PADDINGS, "padding" if padding_mode is None else "padding_mode", padding)
+    fill, replaces, replacement = outside_values(chosen, value, outside) or (0.0, False, 0.0)
     return Modes(
         axes,
         _choose(INTERPOLATIONS, "interpolation" if mode is None else "mode", interpolation),
-        _choose(PADDINGS, "padding" if padding_mode is None else "padding_mode", padding),
+        chosen,
         flag("align_corners", align_corners),
+        fill,
+        replacement if replaces else None,
     )
 
 
@@ -225,6 +232,8 @@ def grid_sampler_2d(
     interpolation: Interpolation = "bilinear",
     padding: Padding = "zeros",
     align_corners: bool = False,
+    value: float = 0.0,
+    outside: float | None = None,
     mode: Interpolation | None = None,
     padding_mode: Padding | None = None,
     data_format: str = "channels_first",
@@ -234,7 +243,9 @@ def grid_sampler_2d(
     A grid point that is NaN adds nothing to the input's gradient and gets the gradient NaN (0 for
     "nearest"). Only the gradients that are asked for are computed.
     """
-    modes = _modes(2, interpolation, padding, align_corners, mode, padding_mode)
+    modes = _modes(
+        2, interpolation, padding, align_corners, mode, padding_mode, value, outside
+    )
     return _sample(input, grid, modes, data_format)
 
 
@@ -246,12 +257,16 @@ def grid_sampler_3d(
     interpolation: Interpolation = "bilinear",
     padding: Padding = "zeros",
     align_corners: bool = False,
+    value: float = 0.0,
+    outside: float | None = None,
     mode: Interpolation | None = None,
     padding_mode: Padding | None = None,
     data_format: str = "channels_first",
 ) -> jax.Array:
     """Sample a volume at the points of a grid; differentiable like ``grid_sampler_2d``."""
-    modes = _modes(3, interpolation, padding, align_corners, mode, padding_mode)
+    modes = _modes(
+        3, interpolation, padding, align_corners, mode, padding_mode, value, outside
+    )
     return _sample(input, grid, modes, data_format)
 
 
@@ -263,6 +278,8 @@ def grid_sampler_2d_backward(
     interpolation: Interpolation = "bilinear",
     padding: Padding = "zeros",
     align_corners: bool = False,
+    value: float = 0.0,
+    outside: float | None = None,
     output_mask: Sequence[bool] = (True, True),
     mode: Interpolation | None = None,
     padding_mode: Padding | None = None,
@@ -272,7 +289,9 @@ def grid_sampler_2d_backward(
 
     Args and errors: as ``grid_sampler_2d``; grad_output is (N, C, OH, OW).
     """
-    modes = _modes(2, interpolation, padding, align_corners, mode, padding_mode)
+    modes = _modes(
+        2, interpolation, padding, align_corners, mode, padding_mode, value, outside
+    )
     return _sample_backward((grad_output, input, grid), modes, output_mask, data_format)
 
 
@@ -284,6 +303,8 @@ def grid_sampler_3d_backward(
     interpolation: Interpolation = "bilinear",
     padding: Padding = "zeros",
     align_corners: bool = False,
+    value: float = 0.0,
+    outside: float | None = None,
     output_mask: Sequence[bool] = (True, True),
     mode: Interpolation | None = None,
     padding_mode: Padding | None = None,
@@ -293,5 +314,7 @@ def grid_sampler_3d_backward(
 
     Args and errors: as ``grid_sampler_3d``; grad_output is (N, C, OD, OH, OW).
     """
-    modes = _modes(3, interpolation, padding, align_corners, mode, padding_mode)
+    modes = _modes(
+        3, interpolation, padding, align_corners, mode, padding_mode, value, outside
+    )
     return _sample_backward((grad_output, input, grid), modes, output_mask, data_format)

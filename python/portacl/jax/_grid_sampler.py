@@ -45,6 +45,9 @@ def _attributes(modes: Modes) -> dict[str, Any]:
         "interpolation": np.int32(modes.interpolation),
         "padding": np.int32(modes.padding),
         "align_corners": modes.align_corners,
+        "fill_value": np.float64(modes.fill),
+        "replace_outside": modes.outside is not None,
+        "outside_value": np.float64(modes.outside or 0.0),
     }
 
 
@@ -90,7 +93,7 @@ def _tangent_by_calls(input: Any, grid: Any, *tangents: Any, modes: Modes, mask:
     of_input, of_grid = _by_mask(mask, tangents)
     terms = []
     if of_input is not None:
-        terms.append(sample(of_input, grid, modes))
+        terms.append(sample(of_input, grid, modes.of_tangent()))
     if of_grid is not None:
         channels = input.ndim - modes.axes - 1
         ones = jnp.ones_like(jnp.expand_dims(grid[..., 0], channels))

@@ -12,7 +12,7 @@ import torch
 
 from .._arrays import check_tensor
 from .._numbers import flag, resize_flags, shown
-from .._operators import INTERPOLATIONS, PADDINGS, _choose
+from .._operators import INTERPOLATIONS, PADDINGS, _choose, outside_values
 from .._upsample import Exact
 from ._library import ops
 
@@ -70,11 +70,14 @@ def grid_sample(
     mode: str = "bilinear",
     padding_mode: str = "zeros",
     align_corners: Optional[bool] = None,
+    *,
+    value: float = 0.0,
+    outside: Optional[float] = None,
 ) -> torch.Tensor:
     """Sample ``input`` at the points of ``grid``: ``torch.nn.functional.grid_sample``.
 
     Differentiable twice, if PyTorch has the second derivative (tricubic: from 2.15 on), and once
-    in forward mode (``docs/python.md``). Results and gradients have the same bits for every number
+    in forward mode (``docs/python.md``); with what PyTorch lacks, once in either mode. Results and gradients have the same bits for every number
     of threads; a NaN in ``grid`` gives NaN in that point's gradient and nothing else.
 
     Args:
@@ -84,8 +87,12 @@ def grid_sample(
             image; dtype of ``input``.
         mode: "bilinear", "nearest" or "bicubic"; of volumes the first is trilinear, the last
             tricubic, with any PyTorch.
-        padding_mode: "zeros", "border" or "reflection".
+        padding_mode: "zeros", "border" or "reflection"; on the CPU also "circular" (or "wrap"):
+            the image repeats itself, and "constant": pixels outside are ``value``.
         align_corners: None means False, without PyTorch's warning.
+        value: of pixels outside, with the padding "constant" alone.
+        outside: of points outside the image, whatever the padding; their gradients are 0. None:
+            as the padding has them.
 
     Returns:
         (N, C, OH, OW) or (N, C, OD, OH, OW), row-major. Under CPU autocast the result is
@@ -105,9 +112,11 @@ def grid_sample(
         )
     interpolation = _choose(INTERPOLATIONS, "mode", mode)
     padding = _choose(PADDINGS, "padding_mode", padding_mode)
-    sampler = ops.grid_sampler_2d if input.dim() == 4 else ops.grid_sampler_3d
+    more = outside_values(padding, value, outside)
+    stem = f"grid_sampler_{input.dim() - 2}d"
+    sampler = getattr(ops, stem if more is None else f"{stem}_padded")
     result: torch.Tensor = sampler(
-        input, grid, interpolation, padding, flag("align_corners", align_corners)
+        input, grid, interpolation, padding, flag("align_corners", align_corners), *(more or ())
     )
     return result
 

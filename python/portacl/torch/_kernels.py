@@ -48,13 +48,11 @@ def _grid_sampler(
     function: Function,
     input: torch.Tensor,
     grid: torch.Tensor,
-    interpolation: int,
-    padding: int,
-    align_corners: bool,
+    *modes: Any,
 ) -> torch.Tensor:
     """Sampled values (N, C, OH, OW) or (N, C, OD, OH, OW), row-major."""
     output = empty((*input.shape[:2], *grid.shape[1:-1]), input.dtype, device=input.device)
-    call(function, input, grid, output, interpolation, padding, align_corners)
+    call(function, input, grid, output, *modes)
     return output
 
 
@@ -63,29 +61,25 @@ def _grid_sampler_backward(
     grad_output: torch.Tensor,
     input: torch.Tensor,
     grid: torch.Tensor,
-    interpolation: int,
-    padding: int,
-    align_corners: bool,
-    output_mask: Sequence[bool],
+    *modes_and_mask: Any,
 ) -> Results:
     """(input_grad, grid_grad), both row-major; None for one that the mask leaves out."""
+    *modes, output_mask = modes_and_mask
     input_grad = empty_like(input) if output_mask[0] else None
     grid_grad = empty_like(grid) if output_mask[1] else None
     if input_grad is not None or grid_grad is not None:
-        modes = (interpolation, padding, align_corners)
         call(function, grad_output, input, grid, input_grad, grid_grad, *modes)
     return input_grad, grid_grad
 
 
-GRID_SAMPLERS = {
-    2: partial(_grid_sampler, _core.grid_sampler_2d),
-    3: partial(_grid_sampler, _core.grid_sampler_3d),
-}
-"""By the number of spatial axes."""
+_GRID_STEMS = [f"grid_sampler_{axes}d{end}" for end in ("", "_padded") for axes in (2, 3)]
+
+GRID_SAMPLERS = {name: partial(_grid_sampler, getattr(_core, name)) for name in _GRID_STEMS}
+"""By name; ``_padded`` take a fill, a flag and a value for points outside behind the modes."""
 
 GRID_SAMPLERS_BACKWARD = {
-    2: partial(_grid_sampler_backward, _core.grid_sampler_2d_backward),
-    3: partial(_grid_sampler_backward, _core.grid_sampler_3d_backward),
+    name: partial(_grid_sampler_backward, getattr(_core, f"{name}_backward"))
+    for name in _GRID_STEMS
 }
 
 

@@ -19,17 +19,16 @@ _MODES = "int interpolation_mode, int padding_mode, bool align_corners"
 
 _DEVICES = ("cpu", "cuda")
 
-_SPATIAL_AXES = (2, 3)  # of the grid samplers; resizing is one operator for 1 to 3
+_OUTSIDE = ", float fill_value, bool replace_outside, float outside_value"
 
-for _axes in _SPATIAL_AXES:
+for _stem in _kernels.GRID_SAMPLERS:
+    _modes = _MODES + (_OUTSIDE if _stem.endswith("_padded") else "")
     torch.library.define(
-        f"portacl::grid_sampler_{_axes}d",
-        f"(Tensor input, Tensor grid, {_MODES}) -> Tensor",
-        tags=_TAGS,
+        f"portacl::{_stem}", f"(Tensor input, Tensor grid, {_modes}) -> Tensor", tags=_TAGS
     )
     torch.library.define(
-        f"portacl::grid_sampler_{_axes}d_backward",
-        f"(Tensor grad_output, Tensor input, Tensor grid, {_MODES}, bool[2] output_mask)"
+        f"portacl::{_stem}_backward",
+        f"(Tensor grad_output, Tensor input, Tensor grid, {_modes}, bool[2] output_mask)"
         " -> (Tensor, Tensor)",
         tags=_TAGS,
     )
@@ -102,11 +101,9 @@ def _fake_grid_sampler_backward(
     grad_output: torch.Tensor,
     input: torch.Tensor,
     grid: torch.Tensor,
-    interpolation: int,
-    padding: int,
-    align_corners: bool,
-    output_mask: Sequence[bool],
+    *modes_and_mask: Any,
 ) -> tuple[torch.Tensor, torch.Tensor]:
+    output_mask = modes_and_mask[-1]
     return (
         input.new_empty(input.shape if output_mask[0] else 0),
         grid.new_empty(grid.shape if output_mask[1] else 0),
@@ -124,13 +121,13 @@ def _grid_gradients(
     input, grid = ctx.saved_tensors
     mask = list(ctx.needs_input_grad[:2])
     gradients = backward(grad_output, input, grid, *ctx.modes, mask)
-    return (*(g if wanted else None for g, wanted in zip(gradients, mask)), None, None, None)
+    found = [g if wanted else None for g, wanted in zip(gradients, mask)]
+    return (*found, *[None] * len(ctx.modes))
 
 
 def _setup_grid_backward(ctx: Any, inputs: Any, output: Any) -> None:
-    *tensors, interpolation, padding, align_corners, mask = inputs
-    ctx.modes, ctx.mask = (interpolation, padding, align_corners), mask
-    ctx.save_for_backward(*tensors)
+    *ctx.modes, ctx.mask = inputs[3:]
+    ctx.save_for_backward(*inputs[:3])
 
 
 def _grid_second_order(
@@ -153,6 +150,13 @@ def _grid_second_order(
         )
     results = iter(found)
     return (*(next(results) if is_wanted else None for is_wanted in wanted), *[None] * 4)
+
+
+def _refuse_second_order(stem: str, ctx: Any, *grads: torch.Tensor) -> Any:
+    raise NotImplementedError(
+        f"portacl::{stem} has no second derivatives: the paddings circular and constant, and values "
+        f"for points outside, have first ones alone"
+    )
 
 
 class _Library(torch.library.Library):
@@ -197,20 +201,21 @@ def _linear_tangent(operator: Any, primals: Sequence[Any], tangents: Tangents) -
     return result
 
 
-def _grid_tangent(axes: int, primals: Sequence[Any], tangents: Tangents) -> torch.Tensor:
-    """Linear in the input; in the grid by the slopes of each channel."""
+def _grid_tangent(stem: str, primals: Sequence[Any], tangents: Tangents) -> torch.Tensor:
+    """Linear in the input, but for what is outside; in the grid by the slopes of each channel."""
     input, grid, *modes = primals
-    sampler, backward = (getattr(ops, f"grid_sampler_{axes}d{end}") for end in ("", "_backward"))
+    sampler, backward = (getattr(ops, f"{stem}{end}") for end in ("", "_backward"))
     if torch.is_grad_enabled() and any(t.requires_grad for t in (input, grid)):
         # What backward would save has no tangents: the gradient's would be wrong.
         raise NotImplementedError(
-            f"portacl::grid_sampler_{axes}d has no forward mode where an argument requires grad: "
+            f"portacl::{stem} has no forward mode where an argument requires grad: "
             f"detach it, or use torch.nn.functional.grid_sample under portacl.torch.enable(), for "
             f"which newer releases of PyTorch have it"
         )
     terms: list[torch.Tensor] = []
     if tangents[0] is not None:
-        terms.append(sampler(tangents[0], grid, *modes))
+        values = modes[3:] and [0.0, modes[4], 0.0]
+        terms.append(sampler(tangents[0], grid, *modes[:3], *values))
     if tangents[1] is not None:
         # The gradient of a grid is a sum over channels: each becomes an image of its own.
         images = input.flatten(0, 1).unsqueeze(1)
@@ -222,21 +227,20 @@ def _grid_tangent(axes: int, primals: Sequence[Any], tangents: Tangents) -> torc
     return terms[0] if len(terms) == 1 else terms[0] + terms[1]
 
 
-def _refused_tangent(axes: int, primals: Sequence[Any], tangents: Tangents) -> torch.Tensor:
+def _refused_tangent(stem: str, primals: Sequence[Any], tangents: Tangents) -> torch.Tensor:
     raise NotImplementedError(
-        f"portacl::grid_sampler_{axes}d_backward has no forward mode, as PyTorch's own has none: "
+        f"portacl::{stem}_backward has no forward mode, as PyTorch's own has none: "
         f"take second derivatives in reverse mode alone, with torch.nn.functional.grid_sample "
         f"under portacl.torch.enable() where torch.func takes them"
     )
 
 
-def _register_grid_sampler(axes: int) -> None:
+def _register_grid_sampler(stem: str) -> None:
     """Kernels, shapes for compilers and derivatives of both directions."""
-    stem = f"grid_sampler_{axes}d"
     forward, backward = f"portacl::{stem}", f"portacl::{stem}_backward"
-    torch.library.impl(forward, _DEVICES, _kernels.GRID_SAMPLERS[axes])
+    torch.library.impl(forward, _DEVICES, _kernels.GRID_SAMPLERS[stem])
     torch.library.impl(
-        backward, _DEVICES, partial(_grid_sampler_backward, _kernels.GRID_SAMPLERS_BACKWARD[axes])
+        backward, _DEVICES, partial(_grid_sampler_backward, _kernels.GRID_SAMPLERS_BACKWARD[stem])
     )
     torch.library.register_fake(forward, _fake_grid_sampler)
     torch.library.register_fake(backward, _fake_grid_sampler_backward)
@@ -249,18 +253,18 @@ def _register_grid_sampler(axes: int) -> None:
         setup_context=_setup_grid,
         lib=_library,
     )
+    second_order: Callable[..., Any] = partial(_refuse_second_order, stem)
+    if not stem.endswith("_padded"):
+        second_order = partial(_grid_second_order, getattr(torch.ops.aten, f"{stem}_backward"))
     torch.library.register_autograd(
-        backward,
-        partial(_grid_second_order, getattr(torch.ops.aten, f"{stem}_backward")),
-        setup_context=_setup_grid_backward,
-        lib=_library,
+        backward, second_order, setup_context=_setup_grid_backward, lib=_library
     )
-    _TANGENT_RULES[stem] = partial(_grid_tangent, axes)
-    _TANGENT_RULES[f"{stem}_backward"] = partial(_refused_tangent, axes)
+    _TANGENT_RULES[stem] = partial(_grid_tangent, stem)
+    _TANGENT_RULES[f"{stem}_backward"] = partial(_refused_tangent, stem)
 
 
-for _axes in _SPATIAL_AXES:
-    _register_grid_sampler(_axes)
+for _stem in _kernels.GRID_SAMPLERS:
+    _register_grid_sampler(_stem)
 
 
 def _fake_resize(input: torch.Tensor, output_size: Sequence[int], *rest: Any) -> torch.Tensor:

@@ -133,7 +133,7 @@ def _raises_as_pytorch(name: str, kernel: Callable[..., Any]) -> Callable[..., A
 def _grid_sampler_backward(
     axes: int, grad_output: torch.Tensor, input: torch.Tensor, grid: torch.Tensor, *rest: Any
 ) -> tuple[Optional[torch.Tensor], torch.Tensor]:
-    kernel = _kernels.GRID_SAMPLERS_BACKWARD[axes]
+    kernel = _kernels.GRID_SAMPLERS_BACKWARD[f"grid_sampler_{axes}d"]
     input_grad, grid_grad = kernel(grad_output, input, grid, *rest)
     if grid_grad is None:  # compilers count on a tensor here; untouched zero pages cost nothing
         grid_grad = torch.zeros(grid.shape, dtype=grid.dtype, device=grid.device)
@@ -271,7 +271,7 @@ _backward.kernels = {
     "affine_grid_generator_backward": _affine_grid_backward,
 }
 _forward.kernels = {
-    **{f"grid_sampler_{axes}d": _kernels.GRID_SAMPLERS[axes] for axes in (2, 3)},
+    **{name: _kernels.GRID_SAMPLERS[name] for name in ("grid_sampler_2d", "grid_sampler_3d")},
     **{name: functools.partial(_resize, name) for name in _RESIZES},
     **{name: functools.partial(_pool, axes) for name, axes in _POOLS.items()},
     "affine_grid_generator": _affine_grid,
@@ -284,7 +284,7 @@ def _cudnn_backward(input: torch.Tensor, grid: torch.Tensor, grad_output: torch.
 
 
 def _cudnn_forward(input: torch.Tensor, grid: torch.Tensor) -> torch.Tensor:
-    return _kernels.GRID_SAMPLERS[2](input, grid, 0, 0, True)
+    return _kernels.GRID_SAMPLERS["grid_sampler_2d"](input, grid, 0, 0, True)
 
 
 def _of_gpus(kernels: dict[str, Any]) -> dict[str, Any]:

@@ -143,17 +143,32 @@ XLA_FFI_Error* ListedHandler(XLA_FFI_CallFrame* frame) {
   return handler->Call(frame);
 }
 
-// Of images (rank 4) and of volumes.
-Op GridSamplerOp(int32_t rank) { return rank == 5 ? Op::kGridSampler3D : Op::kGridSampler2D; }
-Op GridSamplerBackwardOp(int32_t rank) {
-  return rank == 5 ? Op::kGridSampler3DBackward : Op::kGridSampler2DBackward;
-}
+// The attributes of grid samplers.
+struct GridModes {
+  int32_t rank;  // 4 of images, 5 of volumes
+  int32_t interpolation;
+  int32_t padding;
+  bool align_corners;
+  double fill_value;
+  bool replace_outside;
+  double outside_value;
+};
 
-Call GridCall(Op op, int32_t interpolation, int32_t padding, bool align_corners) {
-  Call call{op};
-  call.choices[0] = interpolation;
-  call.choices[1] = padding;
-  call.flags[0] = align_corners;
+Call GridCall(bool backward, const GridModes& modes) {
+  const bool padded = modes.padding > PORTACL_REFLECTION || modes.replace_outside;
+  const auto of_rank = [&](Op images, Op volumes) { return modes.rank == 5 ? volumes : images; };
+  Call call{};
+  if (padded) {
+    call.op = backward ? of_rank(Op::kGridSampler2DPaddedBackward, Op::kGridSampler3DPaddedBackward)
+                       : of_rank(Op::kGridSampler2DPadded, Op::kGridSampler3DPadded);
+    call.reals = {modes.fill_value, modes.outside_value};
+    call.flags[1] = modes.replace_outside;
+  } else {
+    call.op = backward ? of_rank(Op::kGridSampler2DBackward, Op::kGridSampler3DBackward)
+                       : of_rank(Op::kGridSampler2D, Op::kGridSampler3D);
+  }
+  call.choices = {modes.interpolation, modes.padding};
+  call.flags[0] = modes.align_corners;
   return call;
 }
 
@@ -202,45 +217,55 @@ auto WithModes(Binding&& binding) {
       .template Attr<int32_t>("rank")
       .template Attr<int32_t>("interpolation")
       .template Attr<int32_t>("padding")
-      .template Attr<bool>("align_corners");
+      .template Attr<bool>("align_corners")
+      .template Attr<double>("fill_value")
+      .template Attr<bool>("replace_outside")
+      .template Attr<double>("outside_value");
 }
 
-XLA_FFI_DEFINE_HANDLER(
-    kGridSampler,
-    ([](ffi::AnyBuffer input, ffi::AnyBuffer grid, Result output, int32_t rank,
-        int32_t interpolation, int32_t padding, bool align_corners) {
-      return Run(GridCall(GridSamplerOp(rank), interpolation, padding, align_corners),
-                 {{&input, rank}, {&grid, rank}, {&*output, rank}});
-    }),
-    WithModes(ffi::Ffi::Bind().Arg<ffi::AnyBuffer>().Arg<ffi::AnyBuffer>().Ret<ffi::AnyBuffer>()));
+ffi::Error GridSampler(ffi::AnyBuffer input, ffi::AnyBuffer grid, Result output, int32_t rank,
+                       int32_t interpolation, int32_t padding, bool align_corners,
+                       double fill_value, bool replace_outside, double outside_value) {
+  const GridModes modes = {rank,       interpolation,   padding,      align_corners,
+                           fill_value, replace_outside, outside_value};
+  return Run(GridCall(false, modes), {{&input, rank}, {&grid, rank}, {&*output, rank}});
+}
 
-XLA_FFI_DEFINE_HANDLER(kGridSamplerBackward,
-                       ([](ffi::AnyBuffer grad_output, ffi::AnyBuffer input, ffi::AnyBuffer grid,
-                           Result input_grad, Result grid_grad, int32_t rank, int32_t interpolation,
-                           int32_t padding, bool align_corners) {
-                         return Run(GridCall(GridSamplerBackwardOp(rank), interpolation, padding,
-                                             align_corners),
-                                    {{&grad_output, rank},
-                                     {&input, rank},
-                                     {&grid, rank},
-                                     {&*input_grad, rank},
-                                     {&*grid_grad, rank}});
-                       }),
-                       WithModes(BindGradients().Ret<ffi::AnyBuffer>().Ret<ffi::AnyBuffer>()));
+// A null gradient is one that is not wanted.
+ffi::Error Gradients(const ffi::AnyBuffer& grad_output, const ffi::AnyBuffer& input,
+                     const ffi::AnyBuffer& grid, const ffi::AnyBuffer* input_grad,
+                     const ffi::AnyBuffer* grid_grad, const GridModes& modes) {
+  const int32_t rank = modes.rank;
+  return Run(
+      GridCall(true, modes),
+      {{&grad_output, rank}, {&input, rank}, {&grid, rank}, {input_grad, rank}, {grid_grad, rank}});
+}
+
+ffi::Error BothGradients(ffi::AnyBuffer grad_output, ffi::AnyBuffer input, ffi::AnyBuffer grid,
+                         Result input_grad, Result grid_grad, int32_t rank, int32_t interpolation,
+                         int32_t padding, bool align_corners, double fill_value,
+                         bool replace_outside, double outside_value) {
+  return Gradients(
+      grad_output, input, grid, &*input_grad, &*grid_grad,
+      {rank, interpolation, padding, align_corners, fill_value, replace_outside, outside_value});
+}
 
 template <bool kOfInput>
 ffi::Error OneGradient(ffi::AnyBuffer grad_output, ffi::AnyBuffer input, ffi::AnyBuffer grid,
                        Result gradient, int32_t rank, int32_t interpolation, int32_t padding,
-                       bool align_corners) {
+                       bool align_corners, double fill_value, bool replace_outside,
+                       double outside_value) {
   const ffi::AnyBuffer* const result = &*gradient;
-  return Run(GridCall(GridSamplerBackwardOp(rank), interpolation, padding, align_corners),
-             {{&grad_output, rank},
-              {&input, rank},
-              {&grid, rank},
-              {kOfInput ? result : nullptr, rank},
-              {kOfInput ? nullptr : result, rank}});
+  return Gradients(
+      grad_output, input, grid, kOfInput ? result : nullptr, kOfInput ? nullptr : result,
+      {rank, interpolation, padding, align_corners, fill_value, replace_outside, outside_value});
 }
 
+XLA_FFI_DEFINE_HANDLER(
+    kGridSampler, GridSampler,
+    WithModes(ffi::Ffi::Bind().Arg<ffi::AnyBuffer>().Arg<ffi::AnyBuffer>().Ret<ffi::AnyBuffer>()));
+XLA_FFI_DEFINE_HANDLER(kGridSamplerBackward, BothGradients,
+                       WithModes(BindGradients().Ret<ffi::AnyBuffer>().Ret<ffi::AnyBuffer>()));
 XLA_FFI_DEFINE_HANDLER(kGridSamplerInputGrad, OneGradient<true>,
                        WithModes(BindGradients().Ret<ffi::AnyBuffer>()));
 XLA_FFI_DEFINE_HANDLER(kGridSamplerGridGrad, OneGradient<false>,

@@ -8,6 +8,7 @@
 
 #include "cpu/grid_sampler/grid_sampler_grain.h"
 #include "cpu/grid_sampler/grid_sampler_layout.h"
+#include "cpu/grid_sampler/grid_sampler_slab_cut.h"
 #include "cpu/machine/grain.h"
 #include "cpu/machine/machine.h"
 #include "runtime/parallel.h"
@@ -226,6 +227,7 @@ using Plan = GridSampler2DBackwardPlan;
 bool GathersGridGrad(const Params& p) {
   const auto& s = p.shape;
   if (ServesPairs(s, p.input_stride)) return true;
+  if (IsExtended(s)) return s.w > 1 && HasShortOffsets(s, p.input_stride);
   return s.w > 1 && s.c <= kDirectAnywhere && base::DTypeSize(s.dtype) >= 4 &&
          s.interpolation == ops::Interpolation::kBilinear && HasShortOffsets(s, p.input_stride);
 }
@@ -265,6 +267,7 @@ std::optional<Plan> PlanDirect(const Params& p, const Choice& choice) {
   if (p.want_input_grad || s.interpolation == ops::Interpolation::kNearest || !GathersGridGrad(p)) {
     return std::nullopt;
   }
+  if (IsExtended(s)) return Plan{{.way = gathers}};
   const bool copies = ServesPlanes(p) && TakesPlanes(p) && HasPointsForCopies(s);
   if (!choice.ByName() && !gathers.pairs && copies) return std::nullopt;
   if (!choice.ByName() && s.interpolation == ops::Interpolation::kBicubic) {
@@ -302,6 +305,7 @@ std::optional<Plan> PlanJoined(const Params& p, const Choice& choice) {
   const bool nearest = s.interpolation == ops::Interpolation::kNearest;
   constexpr int64_t kLeastNarrow = 8;  // images; beside this, 16-bit types have only slabs
   const bool narrow = base::DTypeSize(s.dtype) == 2;
+  if (IsExtended(s)) return std::nullopt;
   const bool pays = narrow ? StagedImages(s) > 0 && s.n >= kLeastNarrow : JoiningPays(s);
   if (!pays || !p.want_input_grad || !HasJoinedPairs(s, p.grid_stride) ||
       !HasDenseRows(s, p.input_grad_stride) || !HasJoinedImages(s, p.input_grad_stride)) {
@@ -356,8 +360,21 @@ std::optional<Plan> PlanOwnedNearest(const Params& p, const Choice& choice) {
                .way = OwnedGeometry{{}, strips, grain}}};
 }
 
+// No padding of these paddings is left to another path.
+std::optional<Plan> PlanOwnedImages(const Params& p, const Choice& choice) {
+  if (!p.want_input_grad || !HasShortOffsets(p.shape, p.input_grad_stride) ||
+      (WantsSlopes(p) && !GathersGridGrad(p))) {
+    return std::nullopt;
+  }
+  const SlabCut cut = CutInputGrad(p.shape);
+  return Plan{
+      {.workspace_size = static_cast<uint64_t>(cut.slots * cut.slot_elements) * sizeof(float),
+       .way = OwnedImages{GatheredGridGrad2D(p, choice), cut}}};
+}
+
 std::optional<Plan> PlanOwned(const Params& p, const Choice& choice) {
   const auto& s = p.shape;
+  if (IsExtended(s)) return PlanOwnedImages(p, choice);
   if (s.interpolation == ops::Interpolation::kNearest) return PlanOwnedNearest(p, choice);
   const int threads = runtime::NumThreads();
   if (!ServesPlanes(p) || !p.want_input_grad || !HasDenseRows(s, p.input_grad_stride) ||
@@ -372,7 +389,7 @@ std::optional<Plan> PlanOwned(const Params& p, const Choice& choice) {
 }
 
 std::optional<Plan> PlanPadded(const Params& p, const Choice& choice) {
-  if (!ServesPlanes(p)) return std::nullopt;
+  if (!ServesPlanes(p) || IsExtended(p.shape)) return std::nullopt;
   PaddedGeometry g = PaddedGeometryOf(p, runtime::NumThreads());
   if (!choice.ByName() && !(TakesPlanes(p) && PadsPlanes(p, g))) return std::nullopt;
   g.stream = HasStreamingStores() && ExceedsCaches(p);
@@ -388,7 +405,7 @@ std::optional<Plan> PlanPacked(const Params& p, const Choice& choice) {
   const auto& s = p.shape;
   const int threads = runtime::NumThreads();
   const Sizes sizes = SizesOf(p, int{kMaxPackedChannels});
-  if (s.interpolation != ops::Interpolation::kBilinear || !p.want_input_grad ||
+  if (s.interpolation != ops::Interpolation::kBilinear || !p.want_input_grad || IsExtended(s) ||
       sizes.compute != int64_t{sizeof(float)} || s.c > kMaxPackedChannels) {
     return std::nullopt;
   }
@@ -424,6 +441,7 @@ std::optional<Plan> PlanSlab(const Params& p, const Choice& choice) {
   g.chunk_points = WholeGroups(chunk);
   g.chunks = (g.points + g.chunk_points - 1) / g.chunk_points;
   if (const Sizes sizes = SizesOf(p, g.blocks.MostLanes()); sizes.cell > 0) {
+    if (IsExtended(s)) return std::nullopt;
     ChooseStrips(p, sizes, threads, &g);
     const int64_t tasks = g.by_image ? s.n : g.images * g.blocks.count * g.strips;
     g.slots = static_cast<int>(std::min<int64_t>(threads, tasks));
@@ -435,7 +453,7 @@ std::optional<Plan> PlanSlab(const Params& p, const Choice& choice) {
   return Plan{{.workspace_size = g.image_offset + images * g.image_bytes, .way = g}};
 }
 
-// Best first; the last one serves everything.
+// Best first; the last one serves everything but extended paddings.
 constexpr std::array<base::PathRow<Params, Plan>, Plan::kPaths.size()> kPathRows = {{
     {"direct", PlanDirect},
     {"joined", PlanJoined},

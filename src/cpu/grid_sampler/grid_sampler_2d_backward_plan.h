@@ -128,9 +128,17 @@ struct JoinedGeometry {
   int64_t grain;  // images that are worth a thread
 };
 
-// The paths, in the order in which they are considered.
-struct GridSampler2DBackwardPlan : base::PathPlan<SlabGeometry, PaddedGeometry, PointGathers,
-                                                  OwnedGeometry, PackedGeometry, JoinedGeometry> {
+// Paddings that the aclnn functions lack: gridGrad as on "direct", and inputGrad by owners of some
+// channels of some rows, who look at all points. Workspace: see SlabCut.
+struct OwnedImages {
+  PointGathers grid_grad;
+  SlabCut cut;
+};
+
+// The paths, in the order in which they are considered. "owned" has OwnedGeometry or OwnedImages.
+struct GridSampler2DBackwardPlan
+    : base::PathPlan<SlabGeometry, PaddedGeometry, PointGathers, OwnedGeometry, PackedGeometry,
+                     JoinedGeometry, OwnedImages> {
   static constexpr std::array kPaths = {"direct", "joined", "padded", "owned", "packed", "slab"};
   // Of slabs: gradOutput by points. Without "joined" gathered points of an image have vectors of
   // their own, too.

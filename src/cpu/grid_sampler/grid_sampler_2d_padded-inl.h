@@ -35,7 +35,7 @@ class PaddedImage {
   // Whether the image, with all its channels, has room, and padding is by clipping.
   static bool Serves(const ops::GridSampler2DShape& s) {
     const int64_t rows = s.h + 2 * kFrame;
-    return s.padding != ops::Padding::kReflection && rows <= kMostCells &&
+    return s.padding != ops::Padding::kReflection && !ops::IsExtended(s) && rows <= kMostCells &&
            s.w + 2 * kFrame <= kMostCells / rows && s.c <= kMostCells / (rows * (s.w + 2 * kFrame));
   }
 

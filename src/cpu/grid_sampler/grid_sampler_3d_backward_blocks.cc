@@ -109,8 +109,8 @@ class BlockedVolume {
     }
     runtime::ParallelFor(plan_.slabs, 1, [&](int64_t begin, int64_t end) {
       for (int64_t slab = begin; slab < end; ++slab) {
-        AddBatches(first_channel, channels, 0, points, FirstPlane(p_.shape, slab, plan_.slabs),
-                   FirstPlane(p_.shape, slab + 1, plan_.slabs));
+        AddBatches(first_channel, channels, 0, points, FirstLine(p_.shape.d, slab, plan_.slabs),
+                   FirstLine(p_.shape.d, slab + 1, plan_.slabs));
       }
     });
   }

@@ -14,11 +14,6 @@
 
 namespace portacl::cpu {
 
-// The first of the planes that slab `slab` of a volume has.
-inline int64_t FirstPlane(const ops::GridSampler3DShape& s, int64_t slab, int64_t slabs) {
-  return s.d * slab / slabs;
-}
-
 // gridGrad: points in the lanes of vectors, chunk by chunk.
 struct GatheredGridGrad {
   PointChunks chunks;
@@ -27,16 +22,10 @@ struct GatheredGridGrad {
 
 // gridGrad as above, if it is wanted. inputGrad: some channels of a slab of planes have one owner.
 // It looks at all points of the volume and adds the ones that touch the slab, straight to the
-// tensor. 16-bit types are summed in the workspace:
-//
-//   sums[slots][planes of the largest slab][h][w]    float
+// tensor.
 struct OwnedSlabs {
   GatheredGridGrad grid_grad;
-  int64_t group_channels;  // of an owner; the last group may have fewer
-  int64_t groups;
-  int64_t slabs;  // of a volume
-  int slots;
-  int64_t slot_elements;  // 0: summed in the tensor
+  SlabCut cut;
 };
 
 // Both gradients have a block of channels in the lanes, of as many volumes at a time as there are

@@ -73,7 +73,7 @@ class CubicGridGrad : PointGridGrad<Params, T, kPairs, kJoined> {
             points, taps,
             [&](const T* channel, size_t row, V& v0, V& v1, V& v2, V& v3) PORTACL_INLINE_LAMBDA {
               const VI image = Base::ImagesOf(points);
-              const V nothing = hn::Zero(D());
+              const V nothing = source_.Nothing(0);
               hn::Mask<D> none;
               GatherCubicPair(source_, channel, taps, 4 * row, image, nothing, v0, v1, none, none);
               GatherCubicPair(source_, channel, taps, 4 * row + 2, image, nothing, v2, v3, none,
@@ -88,7 +88,7 @@ class CubicGridGrad : PointGridGrad<Params, T, kPairs, kJoined> {
           const auto tap = [&](size_t i) PORTACL_INLINE_LAMBDA {
             hn::Mask<D> none;
             return GatherCubicTap(source_, channel, taps, 4 * row + i, Base::ImagesOf(points),
-                                  hn::Zero(D()), none);
+                                  source_.Nothing(0), none);
           };
           v0 = tap(0);
           v1 = tap(1);
@@ -149,7 +149,9 @@ class CubicGridGrad : PointGridGrad<Params, T, kPairs, kJoined> {
 void RunCubicGridGrad(const ops::GridSampler2DBackwardParams& p, const PointGathers& gathers) {
   base::DispatchFloating(p.shape.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    if (gathers.joined) {
+    if (!gathers.pairs) {
+      RunOverChunks<CubicGridGrad<ops::GridSampler2DBackwardParams, T, false>>(p, gathers.chunks);
+    } else if (gathers.joined) {
       RunOverChunks<CubicGridGrad<ops::GridSampler2DBackwardParams, T, true, true>>(p,
                                                                                     gathers.chunks);
     } else {

@@ -116,9 +116,14 @@ class LinearGridGrad : PointGridGrad<Params, T, kPairs, kJoined> {
     const Axes slope(slope_x, slope_y, slope_z);
     const Axes sum(sum_x, sum_y, sum_z);
     LocatePoints(d, source_.geometry, at, slope, unusable, infinite);
-    source_.WithTaps(hn::Floor(x), hn::Floor(y), hn::Floor(z), Base::ImagesOf(points), hn::Zero(d),
-                     [&](const auto& gather)
-                         PORTACL_INLINE_LAMBDA { Sum(points, at, gather, sum); });
+    const auto add = [&](const auto& gather)
+                         PORTACL_INLINE_LAMBDA { Sum(points, at, gather, sum); };
+    const auto images = Base::ImagesOf(points);
+    if (source_.wraps()) {
+      source_.template WithWrappedTaps<T>(hn::Floor(x), hn::Floor(y), hn::Floor(z), images, add);
+    } else {
+      source_.WithTaps(hn::Floor(x), hn::Floor(y), hn::Floor(z), images, source_.Nothing(0), add);
+    }
     FinishGrads<kAxes>(d, sum, slope, unusable, infinite);
     grad_x = sum_x;
     grad_y = sum_y;

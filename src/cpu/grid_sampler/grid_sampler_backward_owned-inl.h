@@ -27,7 +27,7 @@ namespace portacl::cpu::HWY_NAMESPACE {
 // Of a batch's points, one array per quantity; `touching` lists those with a tap in the part.
 template <class F, int kAxes>
 struct LinearBatch : TapBatch<F, kAxes> {
-  HWY_ALIGN int32_t taps[kBatch];  // bit i: tap i is in the part
+  HWY_ALIGN int32_t taps[kBatch];  // bit i: tap i is in the part; above, which taps wrap
   HWY_ALIGN int32_t touching[kBatch + kGroup];
   int64_t count;
 };

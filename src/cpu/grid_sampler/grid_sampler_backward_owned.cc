@@ -60,7 +60,8 @@ class Owner {
         out_(static_cast<T*>(p.input_grad) + part.n * p.input_grad_stride[0] +
              part.first_channel * p.input_grad_stride[1]) {
     if constexpr (kStaged) {
-      sums_ = {memory - part.first * p.shape.h * p.shape.w, 0, DenseVolume(p.shape)};
+      const int64_t line = kAxes == 2 ? p.shape.w : p.shape.h * p.shape.w;
+      sums_ = {memory - part.first * line, 0, DenseVolume(p.shape)};
       image_sums_ = p.shape.h * p.shape.w;
     } else {
       sums_ = {out_, p.input_grad_stride[1], VolumeStridesOf(p.shape, p.input_grad_stride)};
@@ -194,7 +195,7 @@ class Owner {
         AddNearest(batch, batch.count == points.count, g, channel);
       } else if (kAxes == 2 && joined_ != nullptr) {
         AddJoined(batch, g, channel);
-      } else if (kAxes == 2 || sums_.size.pixel == 1) {
+      } else if (sums_.size.pixel == 1) {
         AddLinear<true>(batch, g, channel);
       } else {
         AddLinear<false>(batch, g, channel);
@@ -312,8 +313,8 @@ class Owner {
       const D d;
       constexpr F kInfinity = std::numeric_limits<F>::infinity();
       const auto padding = p_.shape.padding;
-      if (part_.end - part_.first == p_.shape.d || padding == ops::Padding::kReflection)
-        return true;
+      const bool moves = padding == ops::Padding::kReflection || padding == ops::Padding::kCircular;
+      if (moves || part_.end - part_.first == p_.shape.d) return true;
       const bool clips = padding == ops::Padding::kBorder;
       // Points clipped to plane 0 have a tap in plane 1, too: of weight 0, which infinities notice.
       const F low = clips && part_.first <= 1 ? -kInfinity : static_cast<F>(part_.first - 1);
@@ -343,6 +344,11 @@ class Owner {
     };
     return WithIndices(hn::Round(at.x), hn::Round(at.y), hn::Round(at.z),
                        [&](VI column, VI row, VI plane) PORTACL_INLINE_LAMBDA {
+                         if (HWY_UNLIKELY(wraps())) {
+                           column = WrappedIndex(di, column, p_.shape.w);
+                           row = WrappedIndex(di, row, p_.shape.h);
+                           if constexpr (kAxes == 3) plane = WrappedIndex(di, plane, p_.shape.d);
+                         }
                          cell = ElementsAt<kAxes>(sums_.size, column, row, plane);
                          const auto inside = below(column, 0, p_.shape.w);
                          if constexpr (kAxes == 2)
@@ -359,6 +365,7 @@ class Owner {
     return WithIndices(
         hn::Floor(at.x), hn::Floor(at.y), hn::Floor(at.z),
         [&](VI column, VI row, VI plane) PORTACL_INLINE_LAMBDA {
+          if (HWY_UNLIKELY(wraps())) return PlaceWrapped(at, column, row, plane, i, batch);
           VI taps = TapsAlong<kAxes, 0>(di, column, 0, p_.shape.w);
           if constexpr (kAxes == 2) {
             taps = hn::And(taps, TapsAlong<kAxes, 1>(di, row, part_.first, part_.end));
@@ -371,6 +378,27 @@ class Owner {
           PlaceTaps<kAxes, F>(sums_.size, at, Axes(column, row, plane), i, batch);
           return taps;
         });
+  }
+
+  bool wraps() const { return p_.shape.padding == ops::Padding::kCircular; }
+
+  // The same if the axes are circular.
+  HWY_INLINE VI PlaceWrapped(const Axes<V>& at, VI column, VI row, VI plane, int64_t i,
+                             LinearBatch<F, kAxes>* HWY_RESTRICT batch) const {
+    const DI di;
+    const auto& s = p_.shape;
+    const int64_t first_row = kAxes == 2 ? part_.first : 0;
+    const int64_t end_row = kAxes == 2 ? part_.end : s.h;
+    VI taps = hn::And(WrappedTapsAlong<kAxes, 0>(di, column, 0, s.w, s.w),
+                      WrappedTapsAlong<kAxes, 1>(di, row, first_row, end_row, s.h));
+    VI wrapping = hn::Or(WrapsAlong<0>(di, column, s.w), WrapsAlong<1>(di, row, s.h));
+    if constexpr (kAxes == 3) {
+      taps = hn::And(taps, WrappedTapsAlong<kAxes, 2>(di, plane, part_.first, part_.end, s.d));
+      wrapping = hn::Or(wrapping, WrapsAlong<2>(di, plane, s.d));
+    }
+    hn::Store(hn::Or(taps, wrapping), di, batch->taps + i);
+    PlaceTaps<kAxes, F>(sums_.size, at, Axes(column, row, plane), i, batch);
+    return taps;
   }
 
   HWY_INLINE VI Place(const Axes<V>& at, int64_t point,
@@ -421,7 +449,7 @@ class Owner {
       for (size_t tap = 0; tap < size_t{1} << kAxes; ++tap) {
         if ((taps >> tap & 1) == 0) continue;
         add(first + ((tap & 1) != 0 ? right : 0) + ((tap & 2) != 0 ? down : 0) +
-                ((tap & 4) != 0 ? below : 0),
+                ((tap & 4) != 0 ? below : 0) + WrapOf<kAxes>(sums_.size, taps, tap),
             tap);
       }
     }
@@ -459,10 +487,10 @@ class Owner {
   int64_t image_sums_ = 0;  // elements from joined image to joined image
 };
 
-// ---- volumes ------------------------------------------------------------------------------------
+// ---- slabs --------------------------------------------------------------------------------------
 
-template <class T, Interpolation kInterpolation>
-void RunSlabs(const ops::GridSampler3DBackwardParams& p, const OwnedSlabs& plan, void* workspace) {
+template <class T, Interpolation kInterpolation, class Params>
+void RunSlabs(const Params& p, const SlabCut& plan, void* workspace) {
   const int64_t owners = p.shape.n * plan.groups * plan.slabs;
   runtime::ParallelForSlots(owners, plan.slots, [&](int slot, int64_t i) {
     auto* memory = static_cast<base::ComputeType<T>*>(workspace);
@@ -474,11 +502,23 @@ void RunSlabs(const ops::GridSampler3DBackwardParams& p, const OwnedSlabs& plan,
         .n = volume / plan.groups,
         .first_channel = first_channel,
         .channels = std::min(plan.group_channels, p.shape.c - first_channel),
-        .first = FirstPlane(p.shape, slab, plan.slabs),
-        .end = FirstPlane(p.shape, slab + 1, plan.slabs),
+        .first = FirstLine(LinesOf(p.shape), slab, plan.slabs),
+        .end = FirstLine(LinesOf(p.shape), slab + 1, plan.slabs),
     };
-    Owner<ops::GridSampler3DBackwardParams, T, kInterpolation>(p, part, memory).Run();
+    Owner<Params, T, kInterpolation>(p, part, memory).Run();
   });
+}
+
+template <class T, class Params>
+void RunSlabs(const Params& p, const SlabCut& plan, void* workspace) {
+  switch (p.shape.interpolation) {
+    case Interpolation::kBilinear:
+      return RunSlabs<T, Interpolation::kBilinear>(p, plan, workspace);
+    case Interpolation::kNearest:
+      return RunSlabs<T, Interpolation::kNearest>(p, plan, workspace);
+    default:
+      return RunSlabs<T, Interpolation::kBicubic>(p, plan, workspace);
+  }
 }
 
 // ---- images -------------------------------------------------------------------------------------
@@ -496,7 +536,7 @@ void ClearGridGrad(const ImageParams& p, int64_t n, int64_t strip, int64_t strip
   if (HasDensePairs(at)) return Clear(grid_grad + 2 * first, 2 * (end - first));
   for (int64_t k = first; k < end; ++k) {
     F* const pair = grid_grad + at.OffsetOf(k);
-    pair[0] = pair[at.channel_stride] = 0;
+    pair[0] = pair[at.channel_stride] = F{};
   }
 }
 
@@ -542,15 +582,19 @@ void RunJoinedImages(const ImageParams& p, int64_t grain) {
 void RunPath(const ops::GridSampler3DBackwardParams& p, const OwnedSlabs& plan, void* workspace) {
   if (p.want_grid_grad) RunPath(p, plan.grid_grad, workspace);
   base::DispatchFloating(p.shape.dtype, [&](auto tag) {
+    RunSlabs<typename decltype(tag)::type>(p, plan.cut, workspace);
+  });
+}
+
+void RunPath(const ImageParams& p, const OwnedImages& plan, void* workspace) {
+  const bool nearest = p.shape.interpolation == Interpolation::kNearest;
+  if (p.want_grid_grad && !nearest) RunPath(p, plan.grid_grad, workspace);
+  base::DispatchFloating(p.shape.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    switch (p.shape.interpolation) {
-      case Interpolation::kBilinear:
-        return RunSlabs<T, Interpolation::kBilinear>(p, plan, workspace);
-      case Interpolation::kNearest:
-        return RunSlabs<T, Interpolation::kNearest>(p, plan, workspace);
-      default:
-        return RunSlabs<T, Interpolation::kBicubic>(p, plan, workspace);
+    if (p.want_grid_grad && nearest) {
+      for (int64_t n = 0; n < p.shape.n; ++n) ClearGridGrad<T>(p, n, 0, 1);
     }
+    RunSlabs<T>(p, plan.cut, workspace);
   });
 }
 

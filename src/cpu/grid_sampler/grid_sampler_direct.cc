@@ -172,7 +172,7 @@ class DirectSampling {
     V x = hn::Zero(d);
     V y = x;
     V z = x;
-    const bool clips = kAxes == 2 && source.geometry.rule.padding != ops::Padding::kReflection;
+    const bool clips = kAxes == 2 && source.geometry.rule.clips();
     bool inside = false;
     if (!clips || inside_trial.IsDue()) {
       inside = LocateInside(d, source.geometry, Axes(grid_x, grid_y, grid_z), Axes(x, y, z));
@@ -227,18 +227,23 @@ class DirectSampling {
   // By value: points that others know the address of are written to memory for each vector.
   HWY_NOINLINE void AnyLinear(Points points, V x, V y, V z) const {
     const D d;
-    const auto unusable = LocatePoints(d, source_.geometry, Axes(x, y, z));
-    const V nothing = hn::Set(d, F{-0.0});
     const V nan = hn::Set(d, std::numeric_limits<F>::quiet_NaN());
-    source_.WithTaps(
-        hn::Floor(x), hn::Floor(y), hn::Floor(z), ImagesOf(points), nothing,
-        [&](const auto& gather) PORTACL_INLINE_LAMBDA {
-          SumLinear(
-              points, Axes(x, y, z),
-              [&](int64_t c, auto plane, V& nw, V& ne, V& sw, V& se)
-                  PORTACL_INLINE_LAMBDA { gather(points.ChannelOf(c), plane, nw, ne, sw, se); },
-              [&](V sum) PORTACL_INLINE_LAMBDA { return hn::IfThenElse(unusable, nan, sum); });
-        });
+    V instead;
+    const auto none = LocateValues(d, source_.geometry, Axes(x, y, z), nan, instead);
+    const auto sum = [&](const auto& gather) PORTACL_INLINE_LAMBDA {
+      SumLinear(
+          points, Axes(x, y, z),
+          [&](int64_t c, auto plane, V& nw, V& ne, V& sw, V& se)
+              PORTACL_INLINE_LAMBDA { gather(points.ChannelOf(c), plane, nw, ne, sw, se); },
+          [&](V of_taps) PORTACL_INLINE_LAMBDA { return hn::IfThenElse(none, instead, of_taps); });
+    };
+    const VI images = ImagesOf(points);
+    if (source_.wraps()) {
+      return source_.template WithWrappedTaps<T>(hn::Floor(x), hn::Floor(y), hn::Floor(z), images,
+                                                 sum);
+    }
+    source_.WithTaps(hn::Floor(x), hn::Floor(y), hn::Floor(z), images, source_.Nothing(F{-0.0}),
+                     sum);
   }
 
   HWY_NOINLINE void RunPadded(int64_t n, int64_t first, int64_t last) const {
@@ -296,10 +301,13 @@ class DirectSampling {
 
   // ---- nearest ----------------------------------------------------------------------------------
 
-  // Where points sample, before that is rounded; lanes that sample nothing lie nowhere.
-  HWY_INLINE void LocateNearest(const Source& source, V& x, V& y, V& z) const {
+  // Where points sample, before that is rounded; lanes that sample nothing lie nowhere. `instead`:
+  // what points are that hit no element.
+  HWY_INLINE void LocateNearest(const Source& source, V& x, V& y, V& z, V& instead) const {
     const D d;
-    if (source.geometry.rule.padding == ops::Padding::kZeros) {
+    instead = hn::Zero(d);
+    const PointRule& rule = source.geometry.rule;
+    if (rule.padding == ops::Padding::kZeros && rule.clips()) {
       // No branch for points near the edges. A sum is NaN if one coordinate is, or if two are
       // infinite.
       const auto& geometry = source.geometry;
@@ -318,7 +326,7 @@ class DirectSampling {
         at_x = x;
         at_y = y;
         at_z = z;
-        LocateAnywhere(at_x, at_y, at_z);
+        LocateAnywhere(at_x, at_y, at_z, instead);
       }
       x = at_x;
       y = at_y;
@@ -329,10 +337,17 @@ class DirectSampling {
   HWY_INLINE void Nearest(const Source& source, const Points& points, Trial& window_trial, V x, V y,
                           V z) const {
     const D d;
-    LocateNearest(source, x, y, z);
+    V instead;
+    LocateNearest(source, x, y, z, instead);
     VI column = ToIndex(d, hn::Round(x));
     VI row = ToIndex(d, hn::Round(y));
     VI plane = kAxes == 3 ? ToIndex(d, hn::Round(z)) : row;
+    if (HWY_UNLIKELY(source.wraps())) {
+      const DI di;
+      column = WrappedIndex(di, column, source.size.width);
+      row = WrappedIndex(di, row, source.size.height);
+      if constexpr (kAxes == 3) plane = WrappedIndex(di, plane, source.size.depth);
+    }
     const auto inside = source.AreInside(column, row, plane);
     const auto value_inside = ValueMask(d, inside);
     column = hn::IfThenElseZero(inside, column);
@@ -352,7 +367,7 @@ class DirectSampling {
     const auto write = [&](const auto& value) PORTACL_INLINE_LAMBDA {
       ForChannels(points, [&](int64_t c) PORTACL_INLINE_LAMBDA {
         const V sum = hn::Add(value(points.ChannelOf(c)), hn::Zero(d));
-        return hn::IfThenElseZero(value_inside, sum);
+        return hn::IfThenElse(value_inside, sum, instead);
       });
     };
     if constexpr (kHasWindows && kAxes == 2) {
@@ -366,8 +381,10 @@ class DirectSampling {
               PORTACL_INLINE_LAMBDA { return source.Elements(channel, at, east); });
   }
 
-  HWY_NOINLINE void LocateAnywhere(V& x, V& y, V& z) const {
-    LocatePoints(D(), source_.geometry, Axes(x, y, z));
+  HWY_NOINLINE void LocateAnywhere(V& x, V& y, V& z, V& instead) const {
+    const D d;
+    const V fill = hn::Set(d, static_cast<F>(source_.geometry.rule.fill));
+    LocateValues(d, source_.geometry, Axes(x, y, z), fill, instead);
   }
 
   // ---- bicubic, tricubic ------------------------------------------------------------------------
@@ -376,10 +393,11 @@ class DirectSampling {
 
   HWY_INLINE void Cubic(const Source& source, const Points& points, V x, V y, V z) const {
     const D d;
-    const auto unusable = LocateTaps(d, source.geometry, Axes(x, y, z));
+    V instead;
+    const auto none = LocateTaps(d, source.geometry, Axes(x, y, z), instead);
     Group taps;
     if (HWY_UNLIKELY(!WeighCubic<false>(source.geometry, Axes(x, y, z), 0, &taps))) {
-      return AnyCubic(points, x, y, z, unusable, &taps);
+      return AnyCubic(points, x, y, z, none, instead, &taps);
     }
     const VI first = hn::Add(FirstTapOf(source, Axes(x, y, z)), ImagesOf(points));
     if (kAxes == 3 && points.channels == 1) {
@@ -414,41 +432,44 @@ class DirectSampling {
     });
   }
 
-  // Taps outside have weights of any sign: they get one of 0.
-  HWY_NOINLINE void AnyCubic(Points points, V x, V y, V z, hn::Mask<D> unusable,
+  // Taps outside have weights of any sign: they get one of 0, unless they hold a constant. Points
+  // of the mask `none` are `instead`.
+  HWY_NOINLINE void AnyCubic(Points points, V x, V y, V z, hn::Mask<D> none, V instead,
                              Group* taps) const {
-    const D d;
     IndexCubic(source_.geometry, Axes(x, y, z), 0, taps);
-    const V nothing = hn::Set(d, F{-0.0});
-    const V nan = hn::Set(d, std::numeric_limits<F>::quiet_NaN());
+    const V nothing = source_.Nothing(F{-0.0});
+    const bool fills = source_.geometry.rule.padding == ops::Padding::kConstant;
+    const auto weight = [&](size_t tap, hn::Mask<D> outside) PORTACL_INLINE_LAMBDA {
+      const V of_tap = CubicWeight(*taps, tap, 0);
+      return fills ? of_tap : hn::IfThenZeroElse(outside, of_tap);
+    };
     if constexpr (kAxes == 2 && kPairs) {
       if (HWY_LIKELY(ArePairs(source_, *taps))) {
         return ForChannels(points, [&](int64_t c) PORTACL_INLINE_LAMBDA {
           const T* const channel = points.ChannelOf(c);
-          V sum = hn::Zero(d);
+          V sum = hn::Zero(D());
           for (size_t tap = 0; tap < Group::kTaps; tap += 2) {
             V first, second;
-            hn::Mask<D> none, next_none;
+            hn::Mask<D> outside, next_outside;
             GatherCubicPair(source_, channel, *taps, tap, ImagesOf(points), nothing, first, second,
-                            none, next_none);
-            const V next_weight = CubicWeight(*taps, tap + 1, 0);
-            sum = hn::MulAdd(hn::IfThenZeroElse(none, CubicWeight(*taps, tap, 0)), first, sum);
-            sum = hn::MulAdd(hn::IfThenZeroElse(next_none, next_weight), second, sum);
+                            outside, next_outside);
+            sum = hn::MulAdd(weight(tap, outside), first, sum);
+            sum = hn::MulAdd(weight(tap + 1, next_outside), second, sum);
           }
-          return hn::IfThenElse(unusable, nan, sum);
+          return hn::IfThenElse(none, instead, sum);
         });
       }
     }
     ForChannels(points, [&](int64_t c) PORTACL_INLINE_LAMBDA {
       const T* const channel = points.ChannelOf(c);
-      V sum = hn::Zero(d);
+      V sum = hn::Zero(D());
       for (size_t tap = 0; tap < Group::kTaps; ++tap) {
-        hn::Mask<D> none;
+        hn::Mask<D> outside;
         const V value =
-            GatherCubicTap(source_, channel, *taps, tap, ImagesOf(points), nothing, none);
-        sum = hn::MulAdd(hn::IfThenZeroElse(none, CubicWeight(*taps, tap, 0)), value, sum);
+            GatherCubicTap(source_, channel, *taps, tap, ImagesOf(points), nothing, outside);
+        sum = hn::MulAdd(weight(tap, outside), value, sum);
       }
-      return hn::IfThenElse(unusable, nan, sum);
+      return hn::IfThenElse(none, instead, sum);
     });
   }
 

@@ -35,6 +35,15 @@ struct PointRule {
   ops::Padding padding;
   bool align_corners;
   bool bicubic;
+  bool replaces_outside;
+  double fill;           // what taps outside hold, and points without taps
+  double outside_value;  // of points outside, which the rule replaces
+
+  // Whether padding is by clipping coordinates to the image or to a frame around it.
+  bool clips() const {
+    return (padding == ops::Padding::kZeros || padding == ops::Padding::kBorder) &&
+           !replaces_outside;
+  }
 };
 
 template <class F>
@@ -57,7 +66,8 @@ template <class F>
 PointGeometry<F> PointGeometryOf(const ops::GridSampler2DShape& s) {
   return {AxisExtentOf<F>(s.w, s.align_corners),
           AxisExtentOf<F>(s.h, s.align_corners),
-          {s.padding, s.align_corners, s.interpolation == ops::Interpolation::kBicubic}};
+          {s.padding, s.align_corners, s.interpolation == ops::Interpolation::kBicubic,
+           s.replaces_outside, s.padding == ops::Padding::kConstant ? s.fill : 0, s.outside_value}};
 }
 
 template <class F>
@@ -107,6 +117,25 @@ inline VolumeStrides DenseVolume(const ops::GridSampler3DShape& s) {
   const auto plane = static_cast<int32_t>(s.h * s.w);
   return {static_cast<int32_t>(s.d), static_cast<int32_t>(s.h), width, plane, width, 1};
 }
+
+// What each owner of inputGrad has: some channels of a slab, which is planes of a volume or rows of
+// an image. 16-bit types are summed in the workspace:
+//
+//   sums[slots][lines of the largest slab][elements of a line]    float
+struct SlabCut {
+  int64_t group_channels;  // of an owner; the last group may have fewer
+  int64_t groups;
+  int64_t slabs;  // of a volume or an image
+  int slots;
+  int64_t slot_elements;  // 0: summed in the tensor
+};
+
+// The first line, plane or row, of slab `slab`.
+inline int64_t FirstLine(int64_t lines, int64_t slab, int64_t slabs) {
+  return lines * slab / slabs;
+}
+inline int64_t LinesOf(const ops::GridSampler2DShape& s) { return s.h; }
+inline int64_t LinesOf(const ops::GridSampler3DShape& s) { return s.d; }
 
 // Axes of a call's points, by its parameters: 2 of images, 3 of volumes.
 template <class Params>

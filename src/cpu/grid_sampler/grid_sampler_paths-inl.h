@@ -32,6 +32,8 @@ void RunPath(const ops::GridSampler2DBackwardParams& params, const PackedGeometr
              void* workspace);
 void RunPath(const ops::GridSampler2DBackwardParams& params, const JoinedGeometry& images,
              void* workspace);
+void RunPath(const ops::GridSampler2DBackwardParams& params, const OwnedImages& images,
+             void* workspace);
 
 void RunPath(const ops::GridSampler3DParams& params, const PointGathers& gathers, void* workspace);
 void RunPath(const ops::GridSampler3DParams& params, const SampledBlocks& blocks, void* workspace);

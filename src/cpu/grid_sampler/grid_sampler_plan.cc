@@ -47,7 +47,7 @@ std::optional<GridSampler2DPlan> PlanDirect(const ops::GridSampler2DParams& p,
   if (!pairs && (s.w == 1 || !HasShortOffsets(s, p.input_stride))) return std::nullopt;
   const bool tiny = s.n * s.c * (s.oh * s.ow + s.h * s.w) < kTinyElements;
   const bool sparse = pairs ? IsSparse(s) : IsSparse(s, StridedPixelsPerPoint(p));
-  if (!choice.ByName() && !tiny && !sparse) {
+  if (!choice.ByName() && !tiny && !sparse && !IsExtended(s)) {
     if (s.c > MaxDirectChannels(s.interpolation)) return std::nullopt;
     if (!pairs && (s.c > 4 || base::DTypeSize(s.dtype) == 2)) return std::nullopt;
   }
@@ -60,6 +60,7 @@ std::optional<GridSampler2DPlan> PlanDirect(const ops::GridSampler2DParams& p,
 std::optional<GridSampler2DPlan> PlanSlab(const ops::GridSampler2DParams& p,
                                           const base::PathChoice& /*choice*/) {
   const auto& s = p.shape;
+  if (IsExtended(s)) return std::nullopt;
   const int threads = runtime::NumThreads();
   SamplingGeometry g = {};
   g.points = s.oh * s.ow;
@@ -86,7 +87,8 @@ constexpr std::array<base::PathRow<ops::GridSampler2DParams, GridSampler2DPlan>,
 std::optional<GridSampler3DPlan> PlanBlocks(const ops::GridSampler3DParams& p,
                                             const base::PathChoice& choice) {
   const auto& s = p.shape;
-  if (!ServesBlocks(s) || (!choice.ByName() && !BlocksPay(s))) return std::nullopt;
+  if (IsExtended(s) || !ServesBlocks(s)) return std::nullopt;
+  if (!choice.ByName() && !BlocksPay(s)) return std::nullopt;
   SampledBlocks blocks = {.chunks = BlockChunksOf(s), .slots = 1, .slot_bytes = 0};
   const bool small = s.n * blocks.chunks.chunks <= blocks.chunks.grain;
   blocks.slots = BlockSlots(s, blocks.chunks, small ? 1 : runtime::NumThreads());

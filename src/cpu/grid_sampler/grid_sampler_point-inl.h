@@ -87,6 +87,24 @@ HWY_INLINE V Reflect(D d, V at, const AxisExtent<hn::TFromD<D>>& axis, V& sign) 
   return hn::IfThenElse(high, last, hn::IfThenZeroElse(low, reflected));
 }
 
+// ref's Wrap. Infinities become anything.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V Wrap(D d, V at, V period) {
+  const V rest = hn::NegMulAdd(hn::Floor(hn::Div(at, period)), period, at);
+  const auto ends = hn::Or(hn::Le(rest, hn::Zero(d)), hn::Ge(rest, period));
+  const auto inside = hn::And(hn::Ge(at, hn::Set(d, hn::TFromD<D>{-1})), hn::Lt(at, period));
+  return hn::IfThenElse(inside, at, hn::IfThenZeroElse(ends, rest));
+}
+
+// Indices of taps that Wrap() made: pixel -1 is the last one, pixel `extent` the first.
+template <class DI, class VI = hn::Vec<DI>>
+HWY_INLINE VI WrappedIndex(DI di, VI at, int64_t extent) {
+  const VI end = hn::Set(di, static_cast<int32_t>(extent));
+  const VI one = hn::Set(di, 1);
+  const VI low = hn::IfThenElse(hn::Eq(at, hn::Sub(hn::Zero(di), one)), hn::Sub(end, one), at);
+  return hn::IfThenZeroElse(hn::Eq(low, end), low);
+}
+
 // Finite coordinates in pixels, before the padding.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V Unpadded(D d, V x, const AxisExtent<hn::TFromD<D>>& axis, const PointRule& rule) {
@@ -109,6 +127,16 @@ HWY_INLINE V Locate(D d, V x, const AxisExtent<hn::TFromD<D>>& axis, const Point
   if (rule.padding == ops::Padding::kZeros) {
     outside = hn::Or(outside, hn::IsInf(at));
     return at;
+  }
+  if (rule.padding == ops::Padding::kConstant) {
+    const V reach = hn::Set(d, hn::TFromD<D>(rule.bicubic ? 2 : 1));
+    const auto touches = hn::And(hn::Ge(at, hn::Neg(reach)), hn::Lt(at, hn::Add(last, reach)));
+    outside = hn::Or(outside, hn::Not(touches));
+    return at;
+  }
+  if (rule.padding == ops::Padding::kCircular) {
+    unusable = hn::Or(unusable, hn::IsInf(at));
+    return Wrap(d, at, hn::Set(d, axis.size));
   }
   if (rule.padding == ops::Padding::kReflection || rule.bicubic) {
     unusable = hn::Or(unusable, hn::IsInf(at));
@@ -171,6 +199,10 @@ HWY_INLINE V CubicTap(D d, V at, const AxisExtent<hn::TFromD<D>>& axis, const Po
   using F = hn::TFromD<D>;
   const V last = hn::Set(d, axis.last);
   const auto usable = hn::Eq(at, at);
+  if (rule.padding == ops::Padding::kCircular) {  // exact: whole numbers below 2^24
+    const V period = hn::Set(d, axis.size);
+    at = hn::NegMulAdd(hn::Floor(hn::Div(at, period)), period, at);
+  }
   if (rule.padding == ops::Padding::kBorder) at = Clip(d, at, last);
   if (rule.padding == ops::Padding::kReflection) {
     V sign;
@@ -192,19 +224,43 @@ struct Axes {
   V& z;
 };
 
-// From coordinates on the grid to padded ones, and their slopes; points without taps, infinite and
-// unusable ones, are nowhere.
+// Which points, by coordinates on the grid, the rule replaces: ref's IsOutside on any axis.
+template <class D, class Geometry, class V = hn::Vec<D>>
+HWY_INLINE hn::Mask<D> AreReplaced(D d, const Geometry& geometry, const Axes<V>& grid) {
+  using F = hn::TFromD<D>;
+  const PointRule& rule = geometry.rule;
+  auto replaced = hn::MaskFromVec(hn::Zero(d));
+  if (!rule.replaces_outside) return replaced;
+  const auto add = [&](V x, const auto& axis) PORTACL_INLINE_LAMBDA {
+    const V at = hn::IfThenElse(hn::IsInf(x), x, Unpadded(d, x, axis, rule));
+    const F edge = rule.align_corners ? F{0} : F{0.5};
+    const auto low = hn::Lt(at, hn::Set(d, -edge));
+    replaced = hn::Or(replaced, hn::Or(low, hn::Gt(at, hn::Set(d, axis.last + edge))));
+  };
+  add(grid.x, geometry.x);
+  add(grid.y, geometry.y);
+  if constexpr (Geometry::kAxes == 3) add(grid.z, geometry.z);
+  return replaced;
+}
+
+// From coordinates on the grid to padded ones, and their slopes; points without taps, unusable and
+// others, are nowhere. `infinite`: of the others; they are infinite, replaced, or in a constant.
 template <class D, class Geometry, class V = hn::Vec<D>, class M = hn::Mask<D>>
 HWY_INLINE void LocatePoints(D d, const Geometry& geometry, const Axes<V>& at, const Axes<V>& slope,
                              M& unusable, M& infinite) {
   using F = hn::TFromD<D>;
   constexpr bool kVolume = Geometry::kAxes == 3;
   const PointRule& rule = geometry.rule;
+  const M replaced = AreReplaced(d, geometry, at);
   unusable = hn::MaskFromVec(hn::Zero(d));
   infinite = unusable;
   at.x = Locate(d, at.x, geometry.x, rule, slope.x, unusable, infinite);
   at.y = Locate(d, at.y, geometry.y, rule, slope.y, unusable, infinite);
   if constexpr (kVolume) at.z = Locate(d, at.z, geometry.z, rule, slope.z, unusable, infinite);
+  if (HWY_UNLIKELY(rule.replaces_outside)) {
+    unusable = hn::AndNot(replaced, unusable);
+    infinite = hn::Or(infinite, replaced);
+  }
   const auto none = hn::Or(unusable, infinite);
   const V nowhere = hn::Set(d, rule.bicubic ? std::numeric_limits<F>::quiet_NaN() : F{kNowhere});
   at.x = hn::IfThenElse(none, nowhere, at.x);
@@ -219,6 +275,23 @@ HWY_INLINE hn::Mask<D> LocatePoints(D d, const Geometry& geometry, const Axes<V>
   hn::Mask<D> unusable, infinite;
   LocatePoints(d, geometry, at, Axes(slope_x, slope_y, slope_z), unusable, infinite);
   return unusable;
+}
+
+// The same for values. Returns which points have no taps. `instead` gets what these are, where
+// unusable ones are `unusable_value`; of others, what their taps outside are.
+template <class D, class Geometry, class V = hn::Vec<D>>
+HWY_INLINE hn::Mask<D> LocateValues(D d, const Geometry& geometry, const Axes<V>& at,
+                                    V unusable_value, V& instead) {
+  using F = hn::TFromD<D>;
+  const PointRule& rule = geometry.rule;
+  const auto replaced = AreReplaced(d, geometry, at);
+  V slope_x, slope_y, slope_z;
+  hn::Mask<D> unusable, infinite;
+  LocatePoints(d, geometry, at, Axes(slope_x, slope_y, slope_z), unusable, infinite);
+  instead = hn::IfThenElse(replaced, hn::Set(d, static_cast<F>(rule.outside_value)),
+                           hn::Set(d, static_cast<F>(rule.fill)));
+  instead = hn::IfThenElse(unusable, unusable_value, instead);
+  return hn::Or(unusable, infinite);
 }
 
 // Whether no padding concerns any of these points: strictly inside, with all taps. `to` gets their
@@ -246,6 +319,21 @@ HWY_INLINE hn::Mask<D> LocateTaps(D d, const Geometry& geometry, const Axes<V>& 
     return hn::MaskFromVec(hn::Zero(d));
   }
   return LocatePoints(d, geometry, at);
+}
+
+// LocateValues() for kernels with points mostly inside, where unusable points are NaN.
+template <class D, class Geometry, class V = hn::Vec<D>>
+HWY_INLINE hn::Mask<D> LocateTaps(D d, const Geometry& geometry, const Axes<V>& at, V& instead) {
+  V x, y, z;
+  if (HWY_LIKELY(LocateInside(d, geometry, at, Axes(x, y, z)))) {
+    at.x = x;
+    at.y = y;
+    if constexpr (Geometry::kAxes == 3) at.z = z;
+    instead = hn::Zero(d);
+    return hn::MaskFromVec(instead);
+  }
+  const V nan = hn::Set(d, std::numeric_limits<hn::TFromD<D>>::quiet_NaN());
+  return LocateValues(d, geometry, at, nan, instead);
 }
 
 // gridGrad along one axis of points anywhere, from the sum over their channels.

@@ -198,6 +198,16 @@ struct TapSource {
     return hn::And(inside, IsBelow(di, plane, hn::Set(di, size.depth)));
   }
 
+  bool wraps() const { return geometry.rule.padding == ops::Padding::kCircular; }
+
+  // What a sum or a slope takes for taps outside: the rule's constant, or `otherwise` if there is
+  // none.
+  HWY_INLINE V Nothing(F otherwise) const {
+    const PointRule& rule = geometry.rule;
+    const bool fills = rule.padding == ops::Padding::kConstant;
+    return hn::Set(D(), fills ? static_cast<F>(rule.fill) : otherwise);
+  }
+
   // Calls use(gather) for points strictly inside, floored: gather(channel, plane, nw, ne, sw, se)
   // reads the taps in the plane above them (0) or below them (1). kWindows: there may be windows.
   // `image`: each lane's image, as an offset from the channel's.
@@ -283,6 +293,43 @@ struct TapSource {
         }
       });
     }
+  }
+
+  // The same for points of circular images or volumes, from which each tap is read by itself.
+  template <class T, class Use>
+  HWY_INLINE void WithWrappedTaps(V x0, V y0, V z0, VI image, const Use& use) const {
+    const D d;
+    const DI di;
+    const VI zero = hn::Zero(di);
+    const VI one = hn::Set(di, 1);
+    // Points without taps have some element.
+    const auto wrapped = [&](VI at, int32_t extent) HWY_ATTR {
+      const VI index = WrappedIndex(di, at, extent);
+      return hn::IfThenElseZero(IsBelow(di, index, hn::Set(di, extent)), index);
+    };
+    const VI column = ToIndex(d, x0);
+    const VI row = ToIndex(d, y0);
+    VI west, east, west_of_pair, east_of_pair;
+    PlaceElements<T>(wrapped(column, size.width), zero, zero, west, west_of_pair);
+    PlaceElements<T>(wrapped(hn::Add(column, one), size.width), zero, zero, east, east_of_pair);
+    const VI north = wrapped(row, size.height);
+    const VI south = wrapped(hn::Add(row, one), size.height);
+    VI top = zero;
+    VI bottom = zero;
+    if constexpr (kAxes == 3) {
+      const VI plane = ToIndex(d, z0);
+      top = wrapped(plane, size.depth);
+      bottom = wrapped(hn::Add(plane, one), size.depth);
+    }
+    use([&](const T* channel, auto plane, V& nw, V& ne, V& sw, V& se) PORTACL_INLINE_LAMBDA {
+      const VI at_plane = decltype(plane)::value == 0 ? top : bottom;
+      const VI upper = hn::Add(OffsetsOf(zero, north, at_plane), image);
+      const VI lower = hn::Add(OffsetsOf(zero, south, at_plane), image);
+      nw = Elements(channel, hn::Add(upper, west), west_of_pair);
+      ne = Elements(channel, hn::Add(upper, east), east_of_pair);
+      sw = Elements(channel, hn::Add(lower, west), west_of_pair);
+      se = Elements(channel, hn::Add(lower, east), east_of_pair);
+    });
   }
 
  private:
