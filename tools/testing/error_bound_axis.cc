@@ -74,7 +74,15 @@ Float Folded(Float pixel, const Axis<Float>& axis, Float* sign) {
 
 template <class Float>
 Place<Float> Padded(Float pixel, const Axis<Float>& axis) {
-  if (axis.mode.padding == kZeros || axis.mode.interpolation == kBicubic) return {pixel, 1};
+  const int64_t padding = axis.mode.padding;
+  if (padding == kCircular) {
+    if (pixel >= -1 && pixel < axis.size()) return {pixel, 1};
+    const Float rest = std::fma(-std::floor(pixel / axis.size()), axis.size(), pixel);
+    return {rest <= 0 || rest >= axis.size() ? Float{0} : rest, 1};
+  }
+  if (padding == kZeros || padding == kConstant || axis.mode.interpolation == kBicubic) {
+    return {pixel, 1};
+  }
   Place<Float> place{pixel, 1};
   if (axis.mode.padding == kReflection) place.at = Folded(pixel, axis, &place.m);
   if (place.at <= 0) return {0, 0};
@@ -129,8 +137,11 @@ std::vector<Tap<typename WideOf<Float>::Type>> TapsAt(Float pixel, const Axis<Fl
   const Place<Float> place = Padded(pixel, axis);
   const auto add = [&](Float at, Wide weight, double weight_magnitude, Wide slope,
                        double slope_magnitude) {
-    const int64_t index = InsideOrMinusOne(static_cast<double>(at), axis.extent);
-    if (index < 0) return;
+    int64_t index = InsideOrMinusOne(static_cast<double>(at), axis.extent);
+    if (axis.mode.padding == kCircular) {
+      index = (static_cast<int64_t>(at) % axis.extent + axis.extent) % axis.extent;
+    }
+    if (index < 0 && axis.mode.padding != kConstant) return;
     const Wide factor = static_cast<Wide>(place.m) * static_cast<Wide>(axis.derivative());
     taps.push_back(MakeTap<Wide>(index, weight, weight_magnitude, slope * factor,
                                  slope_magnitude * static_cast<double>(Magnitude(factor))));
@@ -236,15 +247,23 @@ AxisPoint<typename WideOf<Float>::Type> AxisPointAt(Float coordinate, int64_t ex
     return point;
   }
   const Float pixel = PixelOf(coordinate, axis);
-  const bool folds =
-      mode.padding == kReflection || (mode.padding == kBorder && mode.interpolation == kBicubic);
-  if (std::isinf(pixel) && (folds || mode.padding == kZeros)) {
-    point.reach = mode.padding == kZeros ? Reach::kOutside : Reach::kUnusable;
+  const Float uncertainty = Uncertainty(coordinate, pixel, axis);
+  if (mode.replaces_outside) {
+    const Float edge = mode.align_corners ? Float{0} : Float{0.5};
+    const Float beyond = std::max(-edge - pixel, pixel - (axis.last() + edge));
+    point.replaced = beyond > 0;
+    point.at_edge = std::fabs(beyond) <= uncertainty && uncertainty > 0;
+  }
+  const bool folds = mode.padding == kReflection || mode.padding == kCircular ||
+                     (mode.padding == kBorder && mode.interpolation == kBicubic);
+  const bool leaves = mode.padding == kZeros || mode.padding == kConstant;
+  if (std::isinf(pixel) && (folds || leaves)) {
+    point.reach = leaves ? Reach::kOutside : Reach::kUnusable;
     point.wild = folds && !std::isinf(coordinate);  // finite in a wider arithmetic
     return point;
   }
-  const Float uncertainty = Uncertainty(coordinate, pixel, axis);
-  point.wild = mode.padding == kReflection && uncertainty > Float{0.125};
+  const bool moves = mode.padding == kReflection || mode.padding == kCircular;
+  point.wild = moves && uncertainty > Float{0.125};
   point.taps = TapsAt(pixel, axis);
   if (uncertainty > 0) {
     AddSpread(TapsAt(pixel - uncertainty, axis), point.taps);

@@ -11,17 +11,18 @@
 namespace portacl::golden {
 
 enum Interpolation { kBilinear = 0, kNearestPixel = 1, kBicubic = 2 };
-enum Padding { kZeros = 0, kBorder = 1, kReflection = 2 };
+enum Padding { kZeros = 0, kBorder = 1, kReflection = 2, kCircular = 3, kConstant = 4 };
 
 struct SamplerMode {
   int64_t interpolation = kBilinear;
   int64_t padding = kZeros;
   bool align_corners = false;
+  bool replaces_outside = false;
 };
 
 template <class Wide>
 struct Tap {
-  int64_t index = 0;
+  int64_t index = 0;   // -1: outside, where constant padding has a value
   bool extra = false;  // only if a moved coordinate has it: the weight is 0 here
   // Of the value; of the value's derivative with respect to the grid's coordinate (with m and d).
   Wide weight = 0, slope = 0;
@@ -36,6 +37,9 @@ template <class Wide>
 struct AxisPoint {
   Reach reach = Reach::kInside;
   bool wild = false;  // so far outside that rounding decides where a fold ends
+  // Outside the image, if the rule replaces such points; and so near its edge that rounding
+  // decides.
+  bool replaced = false, at_edge = false;
   std::vector<Tap<Wide>> taps;
 };
 

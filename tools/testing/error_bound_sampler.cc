@@ -12,8 +12,9 @@ constexpr size_t kMostAxes = 3;
 // One pixel that a point touches: the product of one tap of each axis.
 template <class Wide>
 struct Pixel {
-  int64_t offset = 0;  // in the plane
-  bool extra = false;  // rounding decides whether it is touched; it may add errors, and no value
+  int64_t offset = 0;    // in the plane
+  bool outside = false;  // holds the constant
+  bool extra = false;    // rounding decides whether it is touched; it may add errors, and no value
   Wide weight = 1;
   double weight_magnitude = 1, weight_spread = 0;
   bool weight_steady = true;
@@ -27,6 +28,7 @@ template <class Wide>
 struct Point {
   Reach reach = Reach::kInside;
   bool wild = false;
+  bool replaced = false;
   std::vector<Pixel<Wide>> pixels;
 };
 
@@ -46,6 +48,7 @@ Pixel<Wide> Product(const std::vector<const Tap<Wide>*>& taps, const Shape& imag
   for (size_t a = 0; a < axes; ++a) {
     pixel.offset = pixel.offset * image[a + 2] + taps[a]->index;
     pixel.extra |= taps[a]->extra;
+    pixel.outside |= taps[a]->index < 0;
   }
   // All weights (derived = axes), and with the derivative along one axis.
   for (size_t derived = 0; derived <= axes; ++derived) {
@@ -81,6 +84,14 @@ Pixel<Wide> Product(const std::vector<const Tap<Wide>*>& taps, const Shape& imag
   return pixel;
 }
 
+// How the aclnn functions' parameters, or the native functions' with more paddings, say it.
+SamplerMode ModeOf(const Call& call) {
+  const bool padded = call.op->Find("fillValue").has_value();
+  return {call.integer(padded ? "interpolation" : "interpolationMode"),
+          call.integer(padded ? "padding" : "paddingMode"), call.integer("alignCorners") != 0,
+          padded && call.integer("replaceOutside") != 0};
+}
+
 // Everything about a call that its points share.
 template <class Float>
 class Sampler {
@@ -90,11 +101,12 @@ class Sampler {
   explicit Sampler(const Call& call)
       : image_(call.tensor("input").shape()),
         axes_(call.op->axes),
-        mode_{call.integer("interpolationMode"), call.integer("paddingMode"),
-              call.integer("alignCorners") != 0},
+        mode_(ModeOf(call)),
         grid_(call.tensor("grid").Values()),
         input_(call.tensor("input").Values()),
         dtype_(call.source.dtype) {
+    if (mode_.padding == kConstant) fill_ = static_cast<Float>(call.at("fillValue").real);
+    if (mode_.replaces_outside) outside_value_ = static_cast<Float>(call.at("outsideValue").real);
     for (size_t a = 0; a < axes_; ++a) plane_ *= image_[a + 2];
     points_ = axes_ > 0 ? static_cast<int64_t>(grid_.size() / axes_) : 0;
     points_of_image_ = image_[0] > 0 ? points_ / image_[0] : 0;
@@ -107,12 +119,10 @@ class Sampler {
       for (int64_t c = 0; c < channels(); ++c) {
         Sum<Wide>& sum = sums[static_cast<size_t>(ResultIndex(p, c))];
         if (point.wild) sum.spread = HUGE_VAL;
-        if (point.reach == Reach::kUnusable && mode_.interpolation != kNearestPixel) {
-          sum.value = static_cast<Wide>(std::nan(""));
-        }
+        if (point.reach != Reach::kInside) sum.value = static_cast<Wide>(ValueWithoutTaps(point));
         const double* const plane = input_.data() + PlaneOf(p, c) * plane_;
         for (const Pixel<Wide>& pixel : point.pixels) {
-          const double value = plane[pixel.offset];
+          const double value = pixel.outside ? fill_ : plane[pixel.offset];
           sum.spread += SpreadOf(pixel.weight_spread, pixel.weight_steady, value);
           if (!pixel.extra) sum.value += pixel.weight * static_cast<Wide>(value);
           sum.magnitude += pixel.weight_magnitude * std::fabs(value);
@@ -140,6 +150,12 @@ class Sampler {
   }
 
  private:
+  double ValueWithoutTaps(const Point<Wide>& point) const {
+    if (point.replaced) return outside_value_;
+    const bool nan = point.reach == Reach::kUnusable && mode_.interpolation != kNearestPixel;
+    return nan ? std::nan("") : fill_;
+  }
+
   int64_t channels() const { return image_[1]; }
   int64_t PlaneOf(int64_t p, int64_t c) const { return p / points_of_image_ * channels() + c; }
   // Of a point in a tensor (N, C, OH, OW).
@@ -154,12 +170,21 @@ class Sampler {
   Point<Wide> PointAt(int64_t p) const {
     Point<Wide> point;
     std::vector<AxisPoint<Wide>> axes;
+    bool at_edge = false;
     for (size_t a = 0; a < axes_; ++a) {
       const double coordinate = grid_[static_cast<size_t>(p) * axes_ + (axes_ - 1 - a)];
       axes.push_back(AxisPointAt<Float>(static_cast<Float>(coordinate), image_[a + 2], mode_));
       point.wild |= axes[a].wild;
       point.reach = std::max(point.reach, axes[a].reach);
+      at_edge |= axes[a].at_edge;
+      point.replaced |= axes[a].replaced && !axes[a].at_edge;
     }
+    if (point.replaced) {
+      point.reach = Reach::kOutside;
+      point.wild = false;
+      return point;
+    }
+    point.wild |= at_edge;
     if (point.reach != Reach::kInside) return point;
     std::vector<const Tap<Wide>*> chosen(axes_);
     AddPixels(axes, 0, chosen, point.pixels);
@@ -188,6 +213,7 @@ class Sampler {
         for (int64_t i = 0; i < plane_; ++i) plane[i].spread += SpreadOf(2, false, g);
       }
       for (const Pixel<Wide>& pixel : point.pixels) {
+        if (pixel.outside) continue;
         Sum<Wide>& sum = plane[pixel.offset];
         sum.spread += SpreadOf(pixel.weight_spread, pixel.weight_steady, g);
         if (!pixel.extra) sum.value += pixel.weight * static_cast<Wide>(g);
@@ -208,7 +234,7 @@ class Sampler {
         const double* const plane = input_.data() + PlaneOf(p, c) * plane_;
         Wide slope = 0;
         for (const Pixel<Wide>& pixel : point.pixels) {
-          const double value = plane[pixel.offset];
+          const double value = pixel.outside ? fill_ : plane[pixel.offset];
           // 0 times infinity would be a spread of its own.
           const double both = std::isfinite(value) && std::isfinite(g) ? value * g : HUGE_VAL;
           sum.spread += SpreadOf(pixel.slope_spread[a], pixel.slope_steady[a], both);
@@ -224,6 +250,7 @@ class Sampler {
   const Shape& image_;
   size_t axes_;
   SamplerMode mode_;
+  double fill_ = 0, outside_value_ = 0;
   std::vector<double> grid_, input_;
   DataType dtype_;
   int64_t plane_ = 1, points_ = 0, points_of_image_ = 0;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+#include <string_view>
 
 #include "bench/shapes_json.h"
 #include "tools/testing/generate_parts.h"
@@ -80,6 +81,9 @@ void ChooseModes(Chooser& choose, const GenerateOptions& options, Case& c) {
       const auto words = static_cast<int64_t>(ModeWords(p).size());
       if (p.role == Role::kFlag) c.arguments[i].integers = {choose.Between(0, 1)};
       if (p.role == Role::kMode) c.arguments[i].integers = {choose.Between(0, words - 1)};
+      if (p.role == Role::kReal && std::string_view(p.name).ends_with("Value")) {
+        c.arguments[i].real = static_cast<double>(choose.Between(-8, 8)) * 0.5;
+      }
       if (p.role == Role::kInteger && *p.pattern == '\0') {
         c.arguments[i].integers = {choose.Between(0, 3)};
       }
