@@ -14,13 +14,6 @@ import portacl
 F32, F64 = np.float32, np.float64
 
 
-def function(name):
-    """One of the package's own, which an older build may lack."""
-    if not hasattr(portacl, name):
-        pytest.skip(f"this build of portacl has no {name}")
-    return getattr(portacl, name)
-
-
 # ---- tables --------------------------------------------------------------------------------------
 
 
@@ -116,7 +109,7 @@ def test_pictures_in_uint8(name, extents, sizes, antialias, align_corners):
     x = np.random.default_rng(1).integers(0, 256, (2, 3, *extents), dtype=np.uint8)
     taps = 2 if name == "linear" else 4
     kernel = triangle if name == "linear" else keys(-0.5 if antialias else -0.75)
-    resize = function(f"upsample_{name}")
+    resize = getattr(portacl, f"upsample_{name}")
     got = resize(x, sizes, align_corners=align_corners, antialias=antialias)
     want = resized_picture(x, sizes, kernel, taps, antialias, align_corners)
     np.testing.assert_array_equal(got, want)
@@ -131,7 +124,7 @@ def test_pictures_in_uint8(name, extents, sizes, antialias, align_corners):
 @pytest.mark.parametrize("exact, release", [("pillow", 13), ("pillow<13", 12)])
 def test_pillows_bits(sizes, exact, release):
     x = np.random.default_rng(2).integers(0, 256, (1, 3, 37, 53), dtype=np.uint8)
-    got = function("upsample_cubic")(x, sizes, exact=exact)
+    got = portacl.upsample_cubic(x, sizes, exact=exact)
     want = resized_picture(x, sizes, keys(-0.5), 4, True, False, release)
     np.testing.assert_array_equal(got, want)
 
@@ -141,7 +134,7 @@ def test_pillows_bits(sizes, exact, release):
 
 @pytest.mark.parametrize("extents, sizes", SIZES)
 def test_lanczos(extents, sizes):
-    resize, back = function("upsample_lanczos"), function("upsample_lanczos_backward")
+    resize, back = portacl.upsample_lanczos, portacl.upsample_lanczos_backward
     rng = np.random.default_rng(3)
     x = rng.standard_normal((2, 3, *extents))
     want = x
@@ -168,10 +161,10 @@ def test_antialiased_rows_images_and_volumes(name, extents, sizes):
     for axis, size in reversed(list(enumerate(sizes, 2))):
         if size != x.shape[axis]:
             want = along(want, axis, table(x.shape[axis], size, kernel, taps, True, False))
-    got = function(f"upsample_{name}")(x, sizes, antialias=True)
+    got = getattr(portacl, f"upsample_{name}")(x, sizes, antialias=True)
     np.testing.assert_allclose(got, want, rtol=0, atol=1e-12)
     g = rng.standard_normal(want.shape)
-    back = function(f"upsample_{name}_backward")(g, x.shape, antialias=True)
+    back = getattr(portacl, f"upsample_{name}_backward")(g, x.shape, antialias=True)
     np.testing.assert_allclose((back * x).sum(), (g * want).sum(), rtol=1e-10)
 
 
@@ -185,7 +178,7 @@ def windows(extent, size):
 @pytest.mark.parametrize("extents, sizes", SIZES)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.uint8])
 def test_area(extents, sizes, dtype):
-    pool = function("adaptive_avg_pool")
+    pool = portacl.adaptive_avg_pool
     rng = np.random.default_rng(5)
     x = rng.standard_normal((2, 3, *extents)).astype(dtype)
     if dtype == np.uint8:
@@ -264,7 +257,7 @@ def test_paddings(axes, mode, align_corners, padding, value, outside):
     rng = np.random.default_rng(6)
     x = rng.standard_normal((2, 3, *(4, 5, 6)[-axes:]))
     grid = rng.uniform(-1.8, 1.8, (2, *(2, 4, 5)[-axes:], axes))
-    sample = function(f"grid_sampler_{axes}d")
+    sample = getattr(portacl, f"grid_sampler_{axes}d")
     options = {
         "interpolation": mode,
         "padding": padding,
@@ -276,7 +269,7 @@ def test_paddings(axes, mode, align_corners, padding, value, outside):
     np.testing.assert_allclose(sample(x, grid, **options), want, rtol=0, atol=1e-12)
 
     g = rng.standard_normal(want.shape)
-    back = function(f"grid_sampler_{axes}d_backward")
+    back = getattr(portacl, f"grid_sampler_{axes}d_backward")
     input_grad, grid_grad = back(g, x, grid, **options)
     zero = sampled(0 * x, grid, mode, align_corners, padding, value, outside)
     np.testing.assert_allclose((input_grad * x).sum(), (g * (want - zero)).sum(), rtol=1e-10)
