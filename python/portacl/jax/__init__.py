@@ -4,8 +4,8 @@
     y = portacl.jax.grid_sampler_2d(image, grid, padding="border")
 
 Each is a primitive of JAX that runs as a custom call of XLA. It has derivatives of every order in
-both modes, on one device or many; RoiAlign and deformable attention have gradients alone. Bits never
-depend on the number of threads or devices, on ``jit`` or on ``vmap``.
+both modes, on one device or many; RoiAlign and deformable attention have gradients alone. Bits
+never depend on the number of threads or devices, on ``jit`` or on ``vmap``.
 """
 
 try:
