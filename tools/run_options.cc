@@ -48,6 +48,7 @@ bool IsNumber(const std::string& symbol) { return std::isdigit(symbol[0]) != 0; 
 std::vector<std::string> SizeSymbols(const OperatorRow& row) {
   std::vector<std::string> known, symbols;
   for (const Parameter& input : With(row, Role::kInput)) {
+    if (*input.native == '\0') continue;  // gives its extents alone
     for (const std::string& symbol : golden::Symbols(input)) known.push_back(symbol);
   }
   for (const Parameter& number : With(row, Role::kInteger)) known.emplace_back(number.pattern);
@@ -143,7 +144,8 @@ int32_t PillowRelease(const RunOptions& options, const OperatorRow& row) {
 
 void CheckNeeded(const RunOptions& options, const OperatorRow& row) {
   for (const Parameter& input : With(row, Role::kInput)) {
-    if (IsGradient(input) || !options.TensorText(input.native).empty()) continue;
+    if (IsGradient(input) || *input.native == '\0') continue;
+    if (!options.TensorText(input.native).empty()) continue;
     throw BadInput(fmt::format("{} is needed: a file, {}", OptionName(input.native),
                                input.is_grid
                                    ? "identity, rotate:DEGREES, lens:STRENGTH or random:SEED"
@@ -288,7 +290,7 @@ class TaskBuilder {
     bool first = true;
     for (const bool gradients : {false, true}) {
       for (size_t i = 0; i < inputs.size(); ++i) {
-        if (IsGradient(Input(i)) != gradients) continue;
+        if (IsGradient(Input(i)) != gradients || *Input(i).native == '\0') continue;
         inputs[i] = first ? LoadFirst(i) : Load(Input(i));
         first = false;
         Bind(Input(i), inputs[i].shape());
@@ -296,6 +298,10 @@ class TaskBuilder {
     }
     golden::Case c = MakeCase();
     c.dtype = dtype_;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (*Input(i).native != '\0') continue;
+      inputs[i] = LoadTensor({Input(i).name, "ones", dtype_, ShapeOf(Input(i))});
+    }
     RunTask task = {choice_, golden::CallOn(std::move(c), inputs)};
     task.call.pillow = PillowRelease(options_, row());
     return task;

@@ -45,6 +45,9 @@ def own_results(case):
         size = a["inputShape"] if "inputShape" in a else (a["pooledHeight"], a["pooledWidth"])
         numbers = (a["spatialScale"], a["samplingRatio"], a["aligned"])
         return getattr(portacl, case.operator)(*i.values(), size, *numbers)
+    if case.operator.startswith("adaptive_avg_pool"):
+        size = a["outputSize"] if "outputSize" in a else i.pop("self").shape[2:]
+        return getattr(portacl, re.sub("[23]d", "", case.operator))(*i.values(), size=size)
     if not case.operator.startswith("upsample_"):  # a function that is made from the list
         options = {re.sub("(?=[A-Z])", "_", name).lower(): value for name, value in a.items()}
         return getattr(portacl, re.sub("[123]d", "", case.operator))(*i.values(), **options)
