@@ -317,11 +317,13 @@ TensorHelp HelpOf(const ops::Parameter& parameter) {
              : TensorHelp{parameter.name, "FILE|ones|random:SEED", "read this input"};
 }
 
-// Calls visit(parameter) for each parameter of a native function, once for each name.
+// Calls visit(parameter) for each parameter of a native function, once for each name. Functions
+// with lists of numbers are not run.
 template <class Visit>
 void ForEachNativeParameter(Visit visit) {
   std::set<std::string> seen;
   for (const ops::Signature* const function : ops::kNativeFunctions) {
+    if (function->CountOf(ops::Form::kInts) > 0) continue;
     for (const ops::Parameter& parameter : function->parameters) {
       if (seen.insert(parameter.name).second) visit(parameter);
     }

@@ -110,15 +110,19 @@ void RefuseUnused(const RunOptions& options, const RunChoice& choice) {
   }
 }
 
-// Numbers that must fit other tensors are not made here. Rois come from files.
+// Numbers that must fit other tensors, and lists of them, are not made here. Rois come from files.
 void RefuseIndices(const RunOptions& options, const OperatorRow& row) {
+  const auto refuse = [&row](const char* what, const Parameter& parameter) {
+    throw BadInput(fmt::format(
+        "{} takes {} as {}, which portacl run cannot load; portacl golden and portacl verify make "
+        "them",
+        row.name, what, parameter.native));
+  };
+  for (const Parameter& list : With(row, Role::kInts)) {
+    if (std::string_view(list.pattern) == "KH,KW") refuse("lists of numbers", list);
+  }
   for (const Parameter& input : With(row, Role::kInput)) {
-    if (input.dtype) {
-      throw BadInput(fmt::format(
-          "{} takes whole numbers as {}, which portacl run cannot load; portacl golden and portacl "
-          "verify make them",
-          row.name, input.native));
-    }
+    if (input.dtype) refuse("whole numbers", input);
     const std::string text = options.TensorText(input.native);
     const bool made = text.empty() || text == "ones" || text.starts_with("random:");
     if (made && golden::NamesImages(input)) {

@@ -427,6 +427,66 @@ PORTACL_API int32_t portaclPlanRoiAlignRotatedBackward(
     int64_t pooledWidth, double spatialScale, int64_t samplingRatio, int32_t aligned,
     int32_t clockwise, const portaclTensor* gradInput, portaclPlan** plan);
 
+/** How a tensor of offsets has its planes: all of x, all of y, then (if there is no tensor of
+ * masks) all of the masks; or y and x in turn, as torchvision has them. */
+#define PORTACL_PLANES 0
+#define PORTACL_PAIRS 1
+
+/** Plans a deformable convolution. A position whose sample has a coordinate that is NaN is NaN; a
+ *  sample outside the image, however far, gives 0.
+ *  @param input (N, C, H, W).
+ *  @param weight (O, C / groups, KH, KW).
+ *  @param offset (N, 2 * offsetGroups * KH * KW, OH, OW), or with 3 for 2 where masks stand behind.
+ *  @param bias (O), or null.
+ *  @param mask (N, offsetGroups * KH * KW, OH, OW), or null: the factors of the samples.
+ *  @param kernelSize KH, KW.
+ *  @param stride two numbers, along H and W; so is dilation.
+ *  @param padding four numbers: top, bottom, left, right.
+ *  @param groups parts of the channels that are convolved apart.
+ *  @param offsetGroups parts of the channels with offsets and masks of their own.
+ *  @param layout of offset: PORTACL_PLANES or PORTACL_PAIRS.
+ *  @param output (N, O, OH, OW).
+ *  @param columns (N, C, OH * KH, OW * KW), or null: the samples times their masks.
+ */
+PORTACL_API int32_t portaclPlanDeformConv2d(const portaclTensor* input, const portaclTensor* weight,
+                                            const portaclTensor* offset, const portaclTensor* bias,
+                                            const portaclTensor* mask, const int64_t* kernelSize,
+                                            const int64_t* stride, const int64_t* padding,
+                                            const int64_t* dilation, int64_t groups,
+                                            int64_t offsetGroups, int32_t layout,
+                                            const portaclTensor* output,
+                                            const portaclTensor* columns, portaclPlan** plan);
+
+/** Plans the gradients of portaclPlanDeformConv2d; each may be null, if it is not wanted.
+ *  @param columns what the function gave, from which weightGrad is made; null: computed again.
+ *  @param inputGrad, weightGrad, offsetGrad, biasGrad, maskGrad like the tensors of these names.
+ *  Masks behind the offsets have their gradients in offsetGrad.
+ */
+PORTACL_API int32_t portaclPlanDeformConv2dBackward(
+    const portaclTensor* input, const portaclTensor* gradOutput, const portaclTensor* columns,
+    const portaclTensor* weight, const portaclTensor* offset, const portaclTensor* mask,
+    const int64_t* kernelSize, const int64_t* stride, const int64_t* padding,
+    const int64_t* dilation, int64_t groups, int64_t offsetGroups, int32_t layout,
+    const portaclTensor* inputGrad, const portaclTensor* weightGrad,
+    const portaclTensor* offsetGrad, const portaclTensor* biasGrad, const portaclTensor* maskGrad,
+    portaclPlan** plan);
+
+/** Plans the samples of portaclPlanDeformConv2d alone; offset has PORTACL_PLANES. */
+PORTACL_API int32_t portaclPlanDeformableOffsets(const portaclTensor* input,
+                                                 const portaclTensor* offset,
+                                                 const int64_t* kernelSize, const int64_t* stride,
+                                                 const int64_t* padding, const int64_t* dilation,
+                                                 int64_t offsetGroups, const portaclTensor* columns,
+                                                 portaclPlan** plan);
+
+/** Plans the gradients of portaclPlanDeformableOffsets; gradOutput is like columns. Each gradient
+ *  may be null, if it is not wanted. */
+PORTACL_API int32_t portaclPlanDeformableOffsetsBackward(
+    const portaclTensor* gradOutput, const portaclTensor* input, const portaclTensor* offset,
+    const int64_t* kernelSize, const int64_t* stride, const int64_t* padding,
+    const int64_t* dilation, int64_t offsetGroups, const portaclTensor* inputGrad,
+    const portaclTensor* offsetGrad, portaclPlan** plan);
+
 /** Bytes of scratch memory that one run needs; 0 is common. 0 for a null plan. */
 PORTACL_API uint64_t portaclPlanGetWorkspaceSize(const portaclPlan* plan);
 
@@ -553,6 +613,19 @@ struct RoiAlign {
   bool aligned = false;
   RoiMode mode = RoiMode::kAverage;
   bool clockwise = false;
+};
+
+enum class OffsetLayout : int32_t { kPlanes = PORTACL_PLANES, kPairs = PORTACL_PAIRS };
+
+/// How a deformable convolution moves over the image; see portaclPlanDeformConv2d. `layout` is of
+/// the offsets, and counts for the convolution alone.
+struct DeformConv {
+  int64_t stride[2] = {1, 1};
+  int64_t padding[4] = {0, 0, 0, 0};
+  int64_t dilation[2] = {1, 1};
+  int64_t groups = 1;
+  int64_t offset_groups = 1;
+  OffsetLayout layout = OffsetLayout::kPairs;
 };
 
 /// Outcome of a call: a code (PORTACL_OK or an error) and, on failure, a message that names the
@@ -844,6 +917,45 @@ class Plan {
         grad_input.c_tensor(), Reset()));
   }
 
+  Status deform_conv2d(const Tensor& input, const Tensor& weight, const Tensor& offset,
+                       const Tensor& mask, const Tensor& bias, const Tensor& output,
+                       const DeformConv& how = {}, const Tensor& columns = {}) {
+    const int64_t kernel[2] = {weight.shape(2), weight.shape(3)};
+    return Status(portaclPlanDeformConv2d(
+        input.c_tensor(), weight.c_tensor(), offset.c_tensor(), bias.c_tensor(), mask.c_tensor(),
+        kernel, how.stride, how.padding, how.dilation, how.groups, how.offset_groups,
+        static_cast<int32_t>(how.layout), output.c_tensor(), columns.c_tensor(), Reset()));
+  }
+  Status deform_conv2d_backward(const Tensor& grad_output, const Tensor& input,
+                                const Tensor& weight, const Tensor& offset, const Tensor& mask,
+                                const Tensor& input_grad, const Tensor& weight_grad,
+                                const Tensor& offset_grad, const Tensor& mask_grad,
+                                const Tensor& bias_grad, const DeformConv& how = {},
+                                const Tensor& columns = {}) {
+    const int64_t kernel[2] = {weight.shape(2), weight.shape(3)};
+    return Status(portaclPlanDeformConv2dBackward(
+        input.c_tensor(), grad_output.c_tensor(), columns.c_tensor(), weight.c_tensor(),
+        offset.c_tensor(), mask.c_tensor(), kernel, how.stride, how.padding, how.dilation,
+        how.groups, how.offset_groups, static_cast<int32_t>(how.layout), input_grad.c_tensor(),
+        weight_grad.c_tensor(), offset_grad.c_tensor(), bias_grad.c_tensor(), mask_grad.c_tensor(),
+        Reset()));
+  }
+  Status deformable_offsets(const Tensor& input, const Tensor& offset, const Tensor& columns,
+                            const int64_t (&kernel)[2], const DeformConv& how = {}) {
+    return Status(portaclPlanDeformableOffsets(input.c_tensor(), offset.c_tensor(), kernel,
+                                               how.stride, how.padding, how.dilation,
+                                               how.offset_groups, columns.c_tensor(), Reset()));
+  }
+  Status deformable_offsets_backward(const Tensor& grad_output, const Tensor& input,
+                                     const Tensor& offset, const Tensor& input_grad,
+                                     const Tensor& offset_grad, const int64_t (&kernel)[2],
+                                     const DeformConv& how = {}) {
+    return Status(portaclPlanDeformableOffsetsBackward(
+        grad_output.c_tensor(), input.c_tensor(), offset.c_tensor(), kernel, how.stride,
+        how.padding, how.dilation, how.offset_groups, input_grad.c_tensor(), offset_grad.c_tensor(),
+        Reset()));
+  }
+
   /// Runs on the planned addresses, with scratch memory from the library's pool.
   Status run() const { return Status(portaclPlanRun(plan_, nullptr, nullptr, 0)); }
   /// Runs on other addresses and scratch memory; see portaclPlanRun.
@@ -1114,6 +1226,49 @@ inline Status roi_align_rotated(const Tensor& input, const Tensor& boxes, const 
                                 const RoiAlign& how = {}) {
   Plan plan;
   Status status = plan.roi_align_rotated(input, boxes, output, how);
+  return status.ok() ? plan.run() : status;
+}
+
+/// Deformable convolution; see portaclPlanDeformConv2d. Tensor() for mask, bias or columns that are
+/// not there.
+inline Status deform_conv2d(const Tensor& input, const Tensor& weight, const Tensor& offset,
+                            const Tensor& mask, const Tensor& bias, const Tensor& output,
+                            const DeformConv& how = {}, const Tensor& columns = {}) {
+  Plan plan;
+  Status status = plan.deform_conv2d(input, weight, offset, mask, bias, output, how, columns);
+  return status.ok() ? plan.run() : status;
+}
+
+/// Gradients of deform_conv2d; Tensor() for one that is not wanted.
+inline Status deform_conv2d_backward(const Tensor& grad_output, const Tensor& input,
+                                     const Tensor& weight, const Tensor& offset, const Tensor& mask,
+                                     const Tensor& input_grad, const Tensor& weight_grad,
+                                     const Tensor& offset_grad, const Tensor& mask_grad,
+                                     const Tensor& bias_grad, const DeformConv& how = {},
+                                     const Tensor& columns = {}) {
+  Plan plan;
+  Status status =
+      plan.deform_conv2d_backward(grad_output, input, weight, offset, mask, input_grad, weight_grad,
+                                  offset_grad, mask_grad, bias_grad, how, columns);
+  return status.ok() ? plan.run() : status;
+}
+
+/// The samples of a deformable convolution; see portaclPlanDeformableOffsets.
+inline Status deformable_offsets(const Tensor& input, const Tensor& offset, const Tensor& columns,
+                                 const int64_t (&kernel)[2], const DeformConv& how = {}) {
+  Plan plan;
+  Status status = plan.deformable_offsets(input, offset, columns, kernel, how);
+  return status.ok() ? plan.run() : status;
+}
+
+/// Gradients of deformable_offsets; Tensor() for one that is not wanted.
+inline Status deformable_offsets_backward(const Tensor& grad_output, const Tensor& input,
+                                          const Tensor& offset, const Tensor& input_grad,
+                                          const Tensor& offset_grad, const int64_t (&kernel)[2],
+                                          const DeformConv& how = {}) {
+  Plan plan;
+  Status status = plan.deformable_offsets_backward(grad_output, input, offset, input_grad,
+                                                   offset_grad, kernel, how);
   return status.ok() ? plan.run() : status;
 }
 

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <utility>
+#include <vector>
 
 #include "api/native_plan.h"
 #include "api/shim.h"
@@ -33,6 +35,12 @@ class ArgumentReader {
   void Add(int32_t value) { call_.Add(int64_t{value}); }
   void Add(int64_t value) { call_.Add(value); }
   void Add(double value) { call_.Add(value); }
+  // As many values as the parameter has symbols. Null stays null.
+  void Add(const int64_t* values) {
+    if (values == nullptr) return call_.Add(static_cast<const std::vector<int64_t>*>(nullptr));
+    const size_t size = PartsOf(call_.parameter(call_.size()));
+    call_.Add(&(lists_[list_count_++] = std::vector<int64_t>(values, values + size)));
+  }
   // One value for each spatial axis, zeros for null.
   void Add(const double* scales) {
     std::array<double, 3> read{};
@@ -82,7 +90,9 @@ class ArgumentReader {
 
   Call call_;
   size_t count_ = 0;
+  size_t list_count_ = 0;
   std::array<TensorDesc, portacl::ops::kMaxTensors> descs_;
+  std::array<std::vector<int64_t>, 4> lists_;
   Status status_;
 };
 

@@ -98,6 +98,25 @@ std::string MaskWord(const Plan& plan) {
   return word;
 }
 
+bool HasSymbol(const Parameter& parameter, std::string_view symbol) {
+  for (size_t i = 0; i < PartsOf(parameter); ++i) {
+    if (PartOf(parameter, i) == symbol) return true;
+  }
+  return false;
+}
+
+// A list that is number `index`; empty if a tensor tells its values.
+std::string ListWord(const Plan& plan, const Parameter& list, size_t index) {
+  const size_t count = PartsOf(list);
+  if (count == 0) return "";
+  const std::string_view symbol = PartOf(list, count - 1);
+  for (const Parameter& other : plan.logged()->parameters) {
+    if (IsTensor(other.kind) && HasSymbol(other, symbol)) return "";
+  }
+  const auto& values = plan.logged_numbers().lists.at(index);
+  return fmt::format("{}", fmt::join(std::span(values).last(count), "x"));
+}
+
 // The value of the parameter that is number `index` of its form. Empty for lists of extents, which
 // are the tensors' own, and for tensors.
 std::string ValueWord(const Plan& plan, const Parameter& parameter, size_t index) {
@@ -113,8 +132,9 @@ std::string ValueWord(const Plan& plan, const Parameter& parameter, size_t index
       return numbers.flags.at(index) ? "1" : "0";
     case Form::kBools:
       return MaskWord(plan);
-    case Form::kReals:
     case Form::kInts:
+      return ListWord(plan, parameter, index);
+    case Form::kReals:
     case Form::kFloats:
     case Form::kRead:
     case Form::kWritten:
@@ -139,8 +159,8 @@ std::string ArgumentWords(const Plan& plan) {
 // The tensors in the order of the plan, inputs first, by their names in the aclnn API.
 std::string TensorWords(const Plan& plan) {
   std::string words;
-  int at = 0;
   for (const bool outputs : {false, true}) {
+    int at = outputs ? plan.output(0) : 0;  // there may be inputs that this API lacks
     for (const Parameter& parameter : plan.logged()->parameters) {
       if (!IsTensor(parameter.kind) || IsWritten(parameter.kind) != outputs) continue;
       const base::TensorDesc& desc = plan.tensor(at++).desc;

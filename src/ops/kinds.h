@@ -28,7 +28,7 @@
   X(Input, Read, const aclTensor*, const portaclTensor*) \
   X(Grid, Read, const aclTensor*, const portaclTensor*)  \
   X(Output, Written, aclTensor*, const portaclTensor*)   \
-  X(Ints, Ints, const aclIntArray*, void)                \
+  X(Ints, Ints, const aclIntArray*, const int64_t*)      \
   X(Sizes, Ints, void, void)                             \
   X(Floats, Floats, const aclFloatArray*, void)          \
   X(Bools, Bools, const aclBoolArray*, void)             \

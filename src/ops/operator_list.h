@@ -243,7 +243,7 @@ struct Signature {
     }
   }
 
-  static constexpr size_t kMaxParameters = 16;
+  static constexpr size_t kMaxParameters = 18;
   static constexpr size_t kMaxOfForm = 8;
 
   const char* name;

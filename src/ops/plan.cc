@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
+#include <cstddef>
 #include <functional>
 #include <string_view>
 
@@ -40,7 +42,15 @@ LoggedNumbers::LoggedNumbers(const Call& call)
     : reals(call.scales()),
       integers{call.integer(0), call.integer(1), call.integer(2)},
       choices{call.mode(0), call.mode(1)},
-      flags{call.flag(0), call.flag(1)} {}
+      flags{call.flag(0), call.flag(1)} {
+  for (size_t i = 0; i < lists.size(); ++i) {
+    const std::vector<int64_t>* const given = call.ints(i);
+    if (given == nullptr) continue;
+    lists[i].fill(1);
+    const size_t count = std::min(given->size(), lists[i].size());
+    std::copy_n(given->end() - static_cast<std::ptrdiff_t>(count), count, lists[i].end() - count);
+  }
+}
 
 Plan::Plan(const Call& call)
     : refusals_(call.op(), call.surface()),

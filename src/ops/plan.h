@@ -20,7 +20,7 @@
 namespace portacl::ops {
 
 // The most tensors of an operator of this folder; more would cost a call an allocation.
-inline constexpr int kMaxTensors = 9;
+inline constexpr int kMaxTensors = 11;
 
 // One value for each tensor of a call.
 template <class T>
@@ -65,8 +65,8 @@ struct TensorSlot {
   bool has_elements() const { return nonempty; }
 };
 
-// What a call was asked for beside tensors and lists, for the log of calls: by form, in the order
-// of the signature.
+// What a call was asked for beside tensors, for the log of calls: by form, in the order of the
+// signature.
 struct LoggedNumbers {
   explicit LoggedNumbers(const Call& call);
   LoggedNumbers() = default;
@@ -75,6 +75,7 @@ struct LoggedNumbers {
   std::array<int64_t, 3> integers{};
   std::array<int64_t, 2> choices{};  // positions of words
   std::array<bool, 2> flags{};
+  std::array<std::array<int64_t, 4>, 4> lists{};  // of integers: the last four, behind ones
 };
 
 class Plan {
@@ -150,6 +151,8 @@ class Plan {
   // The rules on memory that every operator shares, on the planned addresses: see operators' docs.
   base::Status CheckMemory() const;
 
+  // A flag of the function that names this call, where the call's own API has none.
+  void LogFlag(size_t index, bool value) { logged_numbers_.flags[index] = value; }
   // Of a call that no function of the aclnn API can repeat.
   void LeaveOutOfTheLog() { logged_ = nullptr; }
 

@@ -153,7 +153,8 @@ Status SharedChecks::List(const Parameter& parameter, const std::vector<int64_t>
   }
   for (size_t i = 0; i < count; ++i) {
     const std::string_view symbol = PartOf(parameter, i);
-    const int64_t least = symbol == "N" || symbol == "C" ? 0 : 1;
+    const bool padding = symbol[0] == 'P';
+    const int64_t least = symbol == "N" || symbol == "C" || padding ? 0 : 1;
     if (values[i] >= least) continue;
     return refusals_.Refuse(Rule::kAttribute, "{}[{}] is {}, but must be at least {}",
                             parameter.name, i, values[i], least);

@@ -23,7 +23,7 @@ class SharedChecks {
   base::Status Tensors() const;
   // Formats outside the list, and different ones. The native API has none.
   base::Status Formats() const;
-  // The lengths of lists, and elements below 1 (N and C: below 0).
+  // The lengths of lists, and elements below 1 (N, C and padding: below 0).
   base::Status Lists() const;
   // All of these, if no other rule stands between them.
   base::Status All() const;

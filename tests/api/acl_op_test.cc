@@ -440,6 +440,8 @@ class GraphCalls {
       } else if (listed::IsTensor(parameter.kind)) {
         const bool output = portacl::ops::IsWritten(parameter.kind);
         (output ? call.outputs : call.inputs).push_back(At(extents));
+      } else if (parameter.name == std::string_view("modulated")) {
+        call.attributes[parameter.name] = false;  // as many planes as extents say
       } else if (parameter.unset == nullptr) {
         using listed::Kind;
         if (parameter.kind == Kind::kInt) {

@@ -39,6 +39,7 @@ class OperatorList : public AclTest {
       for (size_t at = 0; at < function->parameters.size(); ++at) {
         const Parameter& parameter = function->parameters[at];
         if (!of(parameter.kind) || (sized && *parameter.symbols == '\0')) continue;
+        if (code == ACLNN_ERR_PARAM_NULLPTR && parameter.unset != nullptr) continue;
         listed::Call call(*function);
         spoil(call.arguments()[at]);
         const std::string where = std::string(function->name) + " " + parameter.name;
@@ -99,7 +100,7 @@ TEST_F(OperatorList, EveryListOfAnotherLengthOrWithANegativeElementIsRefused) {
       "elements, but must have", true);
   EachIsRefused(
       is_ints, [](Argument& argument) { argument.ints.back() = -1; }, ACLNN_ERR_PARAM_INVALID,
-      "] is -1, but must be at least 1", true);
+      "] is -1, but must be at least ", true);
   EachIsRefused([](Kind kind) { return kind == Kind::kBools; },
                 [](Argument& argument) { argument.bools.push_back(true); }, ACLNN_ERR_PARAM_INVALID,
                 "elements, but must have");

@@ -215,10 +215,11 @@ std::vector<std::string> OptionsFor(const std::string& op, size_t axes) {
   return options;
 }
 
-// Or rois.
+// Or rois, or lists of strides.
 bool TakesIndices(const std::string& op) {
   const auto is_index = [](const ops::Parameter& p) {
-    return p.dtypes == &ops::kIndices || p.name == std::string_view("boxes");
+    return p.dtypes == &ops::kIndices || p.name == std::string_view("boxes") ||
+           p.name == std::string_view("kernelSize");
   };
   return std::any_of(std::begin(ops::kNativeFunctions), std::end(ops::kNativeFunctions),
                      [&](const ops::Signature* native) {

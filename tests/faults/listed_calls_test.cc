@@ -1,5 +1,7 @@
 // Rows for every function of the list of operators: both phases in the aclnn API, and the planning
 // functions of the native one.
+#include <algorithm>
+#include <array>
 #include <type_traits>
 #include <utility>
 
@@ -83,6 +85,8 @@ class Arguments {
     const size_t at = at_++;
     if constexpr (std::is_same_v<T, const portaclTensor*>) {
       return &views_[count_++];
+    } else if constexpr (std::is_same_v<T, const int64_t*>) {
+      return lists_[at].data();
     } else if constexpr (std::is_pointer_v<T>) {
       return nullptr;
     } else {
@@ -95,7 +99,9 @@ class Arguments {
   void Make() {
     for (const listed::Parameter& parameter : function_.parameters) {
       if (listed::IsTensor(parameter.kind)) views_[count_++] = View(parameter);
-      numbers_[at_++] = listed::NumberOf(parameter, listed::ExtentsOf(parameter, Large()));
+      const std::vector<int64_t> extents = listed::ExtentsOf(parameter, Large());
+      std::copy(extents.begin(), extents.end(), lists_[at_].begin());
+      numbers_[at_++] = listed::NumberOf(parameter, extents);
     }
     count_ = 0;
     at_ = 0;
@@ -123,6 +129,7 @@ class Arguments {
   char* next_;
   std::array<portaclTensor, Signature::kMaxParameters> views_{};
   std::array<double, Signature::kMaxParameters> numbers_{};
+  std::array<std::array<int64_t, listed::Parameter::kMaxParts>, Signature::kMaxParameters> lists_{};
   size_t count_ = 0;
   size_t at_ = 0;
 };

@@ -104,9 +104,11 @@ class GraphArguments {
   GraphArguments(const Call& call, const ops::Signature& type) : call_(call), type_(type) {
     for (size_t i = 0; i < call.arguments.size(); ++i) {
       const Parameter& parameter = call.op->parameters[i];
-      if (!IsTensor(parameter.role)) continue;
+      const bool number = parameter.role == Role::kInteger && *parameter.pattern != '\0';
+      if (!IsTensor(parameter.role) && parameter.role != Role::kInts && !number) continue;
       const std::vector<std::string> symbols = Symbols(parameter);
-      const Shape& shape = call.arguments[i].tensor.shape();
+      const Shape& shape = IsTensor(parameter.role) ? call.arguments[i].tensor.shape()
+                                                    : Shape(call.arguments[i].integers);
       for (size_t axis = 0; axis < std::min(symbols.size(), shape.size()); ++axis) {
         extents_.emplace(symbols[axis], shape[axis]);
       }
@@ -149,7 +151,8 @@ class GraphArguments {
     if (ops::PartsOf(p) == 0) return call_.arguments[call_.op->First(Role::kInts)].integers;
     std::vector<int64_t> values;
     for (size_t i = 0; i < ops::PartsOf(p); ++i) {
-      values.push_back(extents_.at(std::string(ops::PartOf(p, i))));
+      const std::string symbol(ops::PartOf(p, i));
+      values.push_back(symbol == "1" ? 1 : extents_.at(symbol));
     }
     return values;
   }
@@ -206,11 +209,17 @@ class GraphArguments {
                      "aclopSetAttrListFloat");
       case ops::Kind::kWord:
       case ops::Kind::kMode: {
+        if (call_.With(Role::kMode).empty()) return;  // this API's own, which has a default
         const int64_t mode = call_.arguments[call_.With(Role::kMode).at(index)].integers.at(0);
         const std::string word(ops::PartOf(p, static_cast<size_t>(mode)));
         return Check(aclopSetAttrString(attributes, p.name, word.c_str()), "aclopSetAttrString");
       }
       default:
+        if (std::string_view(p.name) == "modulated") {  // the offsets' planes tell it elsewhere
+          const int64_t points = extents_.at("DG") * extents_.at("KH") * extents_.at("KW");
+          const bool three = extents_.at("F") == 3 * points;
+          return Check(aclopSetAttrBool(attributes, p.name, three ? 1 : 0), "aclopSetAttrBool");
+        }
         return Check(aclopSetAttrBool(attributes, p.name, FlagOf(index) ? 1 : 0),
                      "aclopSetAttrBool");
     }

@@ -51,6 +51,11 @@ class Arguments {
       return lacks ? nullptr : View(Next(role));
     } else if constexpr (std::is_same_v<T, const double*>) {
       return scales_.data();
+    } else if constexpr (std::is_same_v<T, const int64_t*>) {
+      // N and C, along which nothing moves, are of the other API alone.
+      const size_t i = Next(role);
+      const bool all_axes = std::string_view(call_.op->parameters[i].pattern).starts_with("1,1,");
+      return Argument(i).integers.data() + (all_axes ? 2 : 0);
     } else if constexpr (std::is_same_v<T, double>) {
       const size_t i = Next(role);
       const double real = Argument(i).real;
@@ -70,7 +75,7 @@ class Arguments {
   // This API has channels first always, and the points of all levels on one axis.
   const portaclTensor* View(size_t i) {
     const CallArgument& argument = Argument(i);
-    if (!argument.wanted) return nullptr;
+    if (!argument.wanted || argument.null) return nullptr;
     const ViewTensor& t = argument.tensor;
     Shape shape = t.shape(), strides = t.strides();
     const std::byte* first = t.first();

@@ -79,7 +79,8 @@ void ChooseModes(Chooser& choose, const GenerateOptions& options, Case& c) {
     for (size_t i = 0; i < c.arguments.size(); ++i) {
       const Parameter& p = c.op->parameters[i];
       const auto words = static_cast<int64_t>(ModeWords(p).size());
-      if (p.role == Role::kFlag) c.arguments[i].integers = {choose.Between(0, 1)};
+      const bool free = !c.arguments[i].integers;  // or it goes with the shapes
+      if (p.role == Role::kFlag && free) c.arguments[i].integers = {choose.Between(0, 1)};
       if (p.role == Role::kMode) c.arguments[i].integers = {choose.Between(0, words - 1)};
       if (p.role == Role::kReal && std::string_view(p.name).ends_with("Value")) {
         c.arguments[i].real = static_cast<double>(choose.Between(-8, 8)) * 0.5;

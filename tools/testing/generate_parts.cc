@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 
 #include "tools/cli_error.h"
@@ -99,8 +100,9 @@ void SetSizes(Case& c, const Shape& small, const Shape& large) {
 
 void SetPlainShapes(Case& c) {
   static const std::map<std::string, int64_t> kExtents = {
-      {"N", 2},  {"C", 3},  {"D", 5},  {"H", 6},  {"W", 4}, {"L", 5},
-      {"OD", 4}, {"OH", 5}, {"OW", 7}, {"OL", 8}, {"K", 34}};
+      {"N", 2},  {"C", 3},  {"D", 5},  {"H", 6},  {"W", 4},  {"L", 5},
+      {"OD", 4}, {"OH", 5}, {"OW", 7}, {"OL", 8}, {"K", 34}, {"XH", 6},
+      {"XW", 5}, {"PT", 2}, {"PB", 2}, {"PL", 2}, {"PR", 2}};
   constexpr int64_t kOther = 3;  // symbols of an operator's own
   SetShapes(c, [](const std::string& symbol) {
     const auto found = kExtents.find(symbol);
@@ -113,22 +115,61 @@ int64_t MostOf(const std::string& symbol, int64_t most) {
   return symbol == "M" || symbol == "L" || symbol == "P" ? 3 : most;
 }
 
+// Makes drawn extents a deformable convolution's: small kernels, steps and padding, groups that
+// divide the channels, positions that the image has, and the planes of offsets for them.
+static void FitConvolution(Case& c, std::map<std::string, int64_t>& e) {
+  const auto fold = [&e](const char* symbol, int64_t least, int64_t count) {
+    int64_t& extent = e[symbol];
+    extent = least + (extent + count - 1) % count;
+  };
+  for (const char* const symbol : {"GR", "DG", "SH", "SW", "DH", "DW"}) fold(symbol, 1, 2);
+  for (const char* const symbol : {"PT", "PB", "PL", "PR"}) fold(symbol, 0, 2);
+  for (const char* const symbol : {"KH", "KW"}) fold(symbol, 1, 3);
+  const auto multiple = [](int64_t extent, int64_t of) { return (extent + of - 1) / of * of; };
+  if (!c.op->Find("groups")) e["GR"] = 1;
+  e["C"] = multiple(e["C"], e["GR"] * e["DG"]);
+  e["O"] = multiple(e["O"], e["GR"]);
+  e["G"] = e["C"] / e["GR"];
+  const auto positions = [&e](const std::string& axis, const char* before, const char* behind) {
+    const int64_t reach = e["D" + axis] * (e["K" + axis] - 1) + 1;
+    const int64_t padding = e[before] + e[behind];
+    int64_t& extent = e["X" + axis];
+    extent = std::max({extent, reach - padding, int64_t{1}});
+    e["Y" + axis] = (extent + padding - reach) / e["S" + axis] + 1;
+    e["C" + axis] = e["Y" + axis] * e["K" + axis];
+  };
+  positions("H", "PT", "PB");
+  positions("W", "PL", "PR");
+  const int64_t points = e["DG"] * e["KH"] * e["KW"];
+  const bool modulated = e["F"] % 2 == 1;
+  e["F"] = (modulated ? 3 : 2) * points;
+  if (const auto flag = c.op->Find("modulated")) {
+    c.arguments[*flag].integers = {modulated ? 1 : 0};
+  }
+}
+
 void SetShapes(Case& c, const std::function<int64_t(const std::string& symbol)>& extent_of) {
   std::map<std::string, int64_t> extents;
-  for (size_t i = 0; i < c.arguments.size(); ++i) {
-    const Parameter& row = c.op->parameters[i];
-    const bool number = row.role == Role::kInteger && *row.pattern != '\0';
-    if (!IsTensor(row.role) && row.role != Role::kInts && !number) continue;
-    Shape shape;
+  const auto for_extents = [&c](const auto& visit) {
+    for (size_t i = 0; i < c.arguments.size(); ++i) {
+      const Parameter& row = c.op->parameters[i];
+      const bool number = row.role == Role::kInteger && *row.pattern != '\0';
+      if (IsTensor(row.role) || row.role == Role::kInts || number) visit(i, row);
+    }
+  };
+  for_extents([&](size_t /*i*/, const Parameter& row) {
     for (const std::string& symbol : Symbols(row)) {
       const bool fixed = symbol[0] >= '0' && symbol[0] <= '9';
-      if (!extents.contains(symbol)) {
-        extents[symbol] = fixed ? std::stoll(symbol) : extent_of(symbol);
-      }
-      shape.push_back(extents[symbol]);
+      if (extents.contains(symbol)) continue;
+      extents[symbol] = fixed ? std::stoll(symbol) : extent_of(symbol);
     }
+  });
+  if (extents.contains("DG")) FitConvolution(c, extents);
+  for_extents([&](size_t i, const Parameter& row) {
+    Shape shape;
+    for (const std::string& symbol : Symbols(row)) shape.push_back(extents[symbol]);
     (IsTensor(row.role) ? c.arguments[i].shape : c.arguments[i].integers) = shape;
-  }
+  });
 }
 
 std::vector<Case> Named(const std::string& kind, std::vector<Case> cases) {

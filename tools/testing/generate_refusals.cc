@@ -19,7 +19,8 @@ class RefusalMaker {
   void Make() {
     for (size_t i = 0; i < base_.arguments.size(); ++i) {
       const Role role = base_.op->parameters[i].role;
-      if (IsTensor(role) || role == Role::kInts || role == Role::kMask) {
+      const bool optional = std::string_view(base_.op->parameters[i].name).ends_with("Optional");
+      if (!optional && (IsTensor(role) || role == Role::kInts || role == Role::kMask)) {
         Add(i, kNull, [](ArgumentCase& a) { a.null = true; });
       }
       if (IsTensor(role)) MakeTensor(i);

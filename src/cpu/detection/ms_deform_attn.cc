@@ -18,6 +18,7 @@
 #include "cpu/vector/highway.h"
 // Highway first.
 #include "cpu/detection/ms_deform_attn_points-inl.h"
+#include "cpu/detection/point_sums-inl.h"
 #include "cpu/vector/simd-inl.h"
 
 #if PORTACL_HWY_TARGET
@@ -57,8 +58,6 @@ class MsDeformAttn {
 
  private:
   using F = base::ComputeType<T>;
-  using D = hn::ScalableTag<F>;
-  using V = hn::Vec<D>;
 
   const T* ValuesOf(int64_t row) const {
     return HeadAt<const T>(p_.value, p_.value_stride, row / p_.heads / p_.queries, 0,
@@ -70,56 +69,8 @@ class MsDeformAttn {
   }
 
   void SumRow(const PointTile<F>& tile, int64_t first, int64_t row) const {
-    const int64_t lanes = Length(D());
-    const T* const values = ValuesOf(row);
-    T* const output = RowAt<T>(p_, p_.output, p_.output_stride, row);
-    int64_t c = 0;
-    for (; c + 4 * lanes <= p_.channels; c += 4 * lanes) {
-      SumBlock<4>(tile, first, values + c, lanes, output + c);
-    }
-    for (; c + 2 * lanes <= p_.channels; c += 2 * lanes) {
-      SumBlock<2>(tile, first, values + c, lanes, output + c);
-    }
-    for (; c < p_.channels; c += lanes) {
-      SumBlock<1>(tile, first, values + c, std::min(lanes, p_.channels - c), output + c);
-    }
-  }
-
-  // kVectors vectors of channels, the last of `last` lanes.
-  template <int kVectors>
-  HWY_INLINE void SumBlock(const PointTile<F>& tile, int64_t first, const T* HWY_RESTRICT values,
-                           int64_t last, T* HWY_RESTRICT output) const {
-    const D d;
-    const int64_t lanes = Length(d);
-    const bool whole = last == lanes;
-    V sum0 = hn::Zero(d), sum1 = sum0, sum2 = sum0, sum3 = sum0;
-    for (int64_t i = first; i < first + g_.row_points; ++i) {
-      if (tile.state[i] == 0) continue;
-      for (size_t tap = 0; tap < 4; ++tap) {
-        const int64_t key = tile.key[tap][i];
-        const T* const from = key < 0 ? zeros_ : values + key * p_.value_stride[1];
-        const V weight = hn::Set(d, tile.weight[tap][i]);
-        if constexpr (kVectors == 1) {
-          const V value =
-              whole ? LoadWide(d, from) : LoadWideFirst(d, from, static_cast<size_t>(last));
-          sum0 = hn::MulAdd(weight, value, sum0);
-        } else {
-          sum0 = hn::MulAdd(weight, LoadWide(d, from), sum0);
-          sum1 = hn::MulAdd(weight, LoadWide(d, from + lanes), sum1);
-        }
-        if constexpr (kVectors == 4) {
-          sum2 = hn::MulAdd(weight, LoadWide(d, from + 2 * lanes), sum2);
-          sum3 = hn::MulAdd(weight, LoadWide(d, from + 3 * lanes), sum3);
-        }
-      }
-    }
-    if (!whole) return StoreNarrowFirst(sum0, d, output, static_cast<size_t>(last));
-    StoreNarrow(sum0, d, output);
-    if constexpr (kVectors > 1) StoreNarrow(sum1, d, output + lanes);
-    if constexpr (kVectors == 4) {
-      StoreNarrow(sum2, d, output + 2 * lanes);
-      StoreNarrow(sum3, d, output + 3 * lanes);
-    }
+    SumPoints(tile, first, g_.row_points, Taps<const T>{ValuesOf(row), p_.value_stride[1], zeros_},
+              p_.channels, RowAt<T>(p_, p_.output, p_.output_stride, row));
   }
 
   const Params& p_;

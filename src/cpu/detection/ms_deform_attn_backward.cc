@@ -3,7 +3,6 @@
 // a head, in the order of levels, queries, points and taps.
 #include <algorithm>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <string_view>
 #include <type_traits>
@@ -20,9 +19,8 @@
 #include "cpu/vector/highway.h"
 // Highway first.
 #include "cpu/detection/ms_deform_attn_points-inl.h"
-#include "cpu/vector/channel_tree-inl.h"
+#include "cpu/detection/point_sums-inl.h"
 #include "cpu/vector/simd-inl.h"
-#include "cpu/vector/transpose-inl.h"
 
 #if PORTACL_HWY_TARGET
 HWY_BEFORE_NAMESPACE();
@@ -50,12 +48,7 @@ class MsDeformAttnBackward {
 
  private:
   using F = base::ComputeType<T>;
-  // Of sums, which are read and written point by point: in 512 bits Zen 4 takes half as long again.
-  using D = hn::CappedTag<F, 32 / sizeof(F)>;
-  using V = hn::Vec<D>;
-  using Block = BlockTag<F, 16>;
-  using VB = hn::Vec<Block>;
-  static constexpr int kBlockVectors = 16 / kBlockLanes<F, 16>;
+  using D = SumTag<F>;
 
   PointTile<F> TileOf(int slot) const {
     return PointTile<F>(g_.tile_points,
@@ -93,83 +86,20 @@ class MsDeformAttnBackward {
 
   void DotRow(const PointTile<F>& tile, int64_t first, int64_t row) const {
     const T* const grad = RowAt<const T>(p_, p_.grad_output, p_.grad_output_stride, row);
-    const T* const values = ValuesOf(row);
-    for (int64_t i = first; i < first + g_.row_points; ++i) {
-      if (tile.state[i] != 1) continue;
-      const auto channels = [&](size_t tap) PORTACL_INLINE_LAMBDA {
-        const int64_t key = tile.key[tap][i];
-        return key < 0 ? zeros_ : values + key * p_.value_stride[1];
-      };
-      DotTaps(grad, channels(0), channels(1), channels(2), channels(3), tile.dot + 4 * i);
-    }
-  }
-
-  HWY_INLINE void DotTaps(const T* HWY_RESTRICT grad, const T* nw_taps, const T* ne_taps,
-                          const T* sw_taps, const T* se_taps, F* HWY_RESTRICT dot) const {
-    const Block d;
-    constexpr int64_t kLanes = kBlockLanes<F, 16>;
-    const auto sum = [&](int r, VB& nw, VB& ne, VB& sw, VB& se) PORTACL_INLINE_LAMBDA {
-      nw = ne = sw = se = hn::Zero(d);
-      int64_t c = r * kLanes;
-      for (; c + kLanes <= p_.channels; c += 16) {
-        const VB g = LoadWide(d, grad + c);
-        nw = hn::MulAdd(g, LoadWide(d, nw_taps + c), nw);
-        ne = hn::MulAdd(g, LoadWide(d, ne_taps + c), ne);
-        sw = hn::MulAdd(g, LoadWide(d, sw_taps + c), sw);
-        se = hn::MulAdd(g, LoadWide(d, se_taps + c), se);
-      }
-      if (c >= p_.channels) return;
-      const auto left = static_cast<size_t>(p_.channels - c);
-      const auto some = hn::FirstN(d, left);  // other lanes stay as they are, -0 too
-      const VB g = LoadWideFirst(d, grad + c, left);
-      const auto add = [&](const T* taps, VB lanes) PORTACL_INLINE_LAMBDA {
-        return hn::IfThenElse(some, hn::MulAdd(g, LoadWideFirst(d, taps + c, left), lanes), lanes);
-      };
-      nw = add(nw_taps, nw);
-      ne = add(ne_taps, ne);
-      sw = add(sw_taps, sw);
-      se = add(se_taps, se);
-    };
-    VB nw = hn::Zero(d), ne = nw, sw = nw, se = nw;
-    SumTree<kBlockVectors, kBlockVectors, 0, 1>(sum, nw, ne, sw, se);
-    StoreTreeSums(d, nw, ne, dot);
-    StoreTreeSums(d, sw, se, dot + 2);
+    DotPoints(tile, first, g_.row_points, grad, 0,
+              Taps<const T>{ValuesOf(row), p_.value_stride[1], zeros_}, p_.channels);
   }
 
   // The gradients of a vector of points, from their dot products: over xy and attention.
   HWY_INLINE void FinishVector(const PointTile<F>& tile, int64_t i) const {
     const PointVector<F> d;
-    const hn::RebindToSigned<PointVector<F>> di;
-    using VP = hn::Vec<PointVector<F>>;
-    VP nw, ne, sw, se;
-    LoadDeinterleaved4(d, tile.dot + 4 * i, nw, ne, sw, se);
-    const auto inside = [&](size_t tap, VP dot) PORTACL_INLINE_LAMBDA {
-      const auto key = hn::LoadU(di, tile.key[tap] + i);
-      return hn::IfThenElseZero(hn::RebindMask(d, hn::Gt(key, hn::Set(di, -1))), dot);
-    };
-    nw = inside(0, nw);
-    ne = inside(1, ne);
-    sw = inside(2, sw);
-    se = inside(3, se);
-    const VP tx = hn::LoadU(d, tile.tx + i), ty = hn::LoadU(d, tile.ty + i);
-    const VP ux = hn::LoadU(d, tile.ux + i), uy = hn::LoadU(d, tile.uy + i);
-    VP weight = hn::Mul(hn::Mul(ux, uy), nw);
-    weight = hn::MulAdd(hn::Mul(tx, uy), ne, weight);
-    weight = hn::MulAdd(hn::Mul(ux, ty), sw, weight);
-    weight = hn::MulAdd(hn::Mul(tx, ty), se, weight);
-    const VP slope_x = hn::MulAdd(hn::Sub(se, sw), ty, hn::Mul(hn::Sub(ne, nw), uy));
-    const VP slope_y = hn::MulAdd(hn::Sub(se, ne), tx, hn::Mul(hn::Sub(sw, nw), ux));
-    const VP attention = hn::LoadU(d, tile.attention + i);
+    hn::Vec<PointVector<F>> weight, x, y;
+    SlopesAt(tile, i, weight, x, y);
+    const auto attention = hn::LoadU(d, tile.attention + i);
     const int64_t at = i % g_.row_points;
-    const VP x = hn::Mul(hn::Mul(attention, hn::LoadU(d, levels_.width + at)), slope_x);
-    const VP y = hn::Mul(hn::Mul(attention, hn::LoadU(d, levels_.height + at)), slope_y);
-    const auto state = hn::LoadU(di, tile.state + i);
-    const auto usable = hn::RebindMask(d, hn::Eq(state, hn::Set(di, 1)));
-    const auto is_nan = hn::RebindMask(d, hn::Gt(state, hn::Set(di, 1)));
-    const VP other = hn::IfThenElseZero(is_nan, hn::Set(d, std::numeric_limits<F>::quiet_NaN()));
-    hn::StoreU(hn::IfThenElse(usable, weight, other), d, tile.attention + i);
-    hn::StoreInterleaved2(hn::IfThenElse(usable, x, other), hn::IfThenElse(usable, y, other), d,
-                          tile.xy + 2 * i);
+    x = hn::Mul(hn::Mul(attention, hn::LoadU(d, levels_.width + at)), x);
+    y = hn::Mul(hn::Mul(attention, hn::LoadU(d, levels_.height + at)), y);
+    StorePointGrads(tile, i, weight, x, y);
   }
 
   void WritePoints(const PointTile<F>& tile, TileRows rows) const {
@@ -279,59 +209,8 @@ class MsDeformAttnBackward {
         const T* const grad =
             HeadAt<const T>(p_.grad_output, p_.grad_output_stride, owner.batch, q + r, owner.head) +
             owner.channel;
-        AddRow(tile, r * g_.row_points + first, count, grad, owner);
-      }
-    }
-  }
-
-  void AddRow(const PointTile<F>& tile, int64_t first, int64_t count, const T* grad,
-              const Owner& owner) const {
-    const int64_t lanes = Length(D());
-    int64_t c = 0;
-    for (; c + 4 * lanes <= owner.channels; c += 4 * lanes) {
-      AddBlock<4>(tile, first, count, grad + c, lanes, owner, c);
-    }
-    for (; c + 2 * lanes <= owner.channels; c += 2 * lanes) {
-      AddBlock<2>(tile, first, count, grad + c, lanes, owner, c);
-    }
-    for (; c < owner.channels; c += lanes) {
-      AddBlock<1>(tile, first, count, grad + c, std::min(lanes, owner.channels - c), owner, c);
-    }
-  }
-
-  // kVectors vectors of channels from the owner's channel c on, the last of `last` lanes.
-  template <int kVectors>
-  HWY_INLINE void AddBlock(const PointTile<F>& tile, int64_t first, int64_t count,
-                           const T* HWY_RESTRICT grad, int64_t last, const Owner& owner,
-                           int64_t c) const {
-    const D d;
-    const int64_t lanes = Length(d);
-    const auto some = static_cast<size_t>(last);
-    const bool whole = last == lanes;
-    const V g0 = whole ? LoadWide(d, grad) : LoadWideFirst(d, grad, some);
-    const auto rest = [&](int v) PORTACL_INLINE_LAMBDA {
-      return v < kVectors ? LoadWide(d, grad + v * lanes) : hn::Zero(d);
-    };
-    const V g1 = rest(1), g2 = rest(2), g3 = rest(3);
-    for (int64_t i = first; i < first + count; ++i) {
-      if (tile.state[i] != 1) continue;
-      for (size_t tap = 0; tap < 4; ++tap) {
-        const int64_t key = tile.key[tap][i];
-        F* const sums = (key < 0 ? owner.outside : owner.sums + key * owner.pitch) + c;
-        const V weight = hn::Set(d, tile.weight[tap][i]);
-        if (kVectors == 1 && !whole) {
-          StoreFirst(hn::MulAdd(weight, g0, LoadFirst(d, sums, some)), d, sums, some);
-          continue;
-        }
-        const auto add = [&](int v, V g) PORTACL_INLINE_LAMBDA {
-          if (v >= kVectors) return;
-          F* const to = sums + v * lanes;
-          hn::StoreU(hn::MulAdd(weight, g, hn::LoadU(d, to)), d, to);
-        };
-        add(0, g0);
-        add(1, g1);
-        add(2, g2);
-        add(3, g3);
+        AddPoints(tile, r * g_.row_points + first, count, grad,
+                  Taps<F>{owner.sums, owner.pitch, owner.outside}, owner.channels);
       }
     }
   }

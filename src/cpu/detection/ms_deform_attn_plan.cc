@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/checked.h"
+#include "cpu/detection/booking.h"
 #include "cpu/machine/grain.h"
 #include "cpu/machine/machine.h"
 #include "runtime/parallel.h"
@@ -19,30 +20,6 @@ constexpr int64_t kMostKeys = int64_t{1} << 24;
 constexpr int64_t kTilePoints = 256;   // their arrays stay in the L1 cache
 constexpr int64_t kGrain = 1 << 16;    // products that are worth a second thread
 constexpr int64_t kArraysOfTile = 20;  // PointTile of ms_deform_attn_points-inl.h
-constexpr int64_t kLine = 64;
-
-// Books parts of the workspace, one behind the other.
-class Booking {
- public:
-  // `count` elements of `size` bytes, `copies` times; where the first begins.
-  uint64_t Take(int64_t count, int64_t size, int64_t copies, uint64_t* copy_bytes = nullptr) {
-    const auto begin = static_cast<uint64_t>(end_);
-    int64_t bytes = 0;
-    fits_ = fits_ && base::CheckedMul(count, size, &bytes) &&
-            base::CheckedAdd(bytes, kLine - 1, &bytes);
-    bytes = bytes / kLine * kLine;
-    if (copy_bytes != nullptr) *copy_bytes = static_cast<uint64_t>(bytes);
-    fits_ =
-        fits_ && base::CheckedMul(bytes, copies, &bytes) && base::CheckedAdd(end_, bytes, &end_);
-    return begin;
-  }
-  bool fits() const { return fits_; }
-  uint64_t size() const { return static_cast<uint64_t>(end_); }
-
- private:
-  int64_t end_ = 0;
-  bool fits_ = true;
-};
 
 int64_t SizeOf(base::DType dtype) { return dtype == base::DType::kDouble ? 8 : 4; }
 

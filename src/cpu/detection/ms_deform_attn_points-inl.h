@@ -159,20 +159,14 @@ void WriteRows(const ops::MsDeformAttnShape& s, const F* from, TileRows rows, vo
   }
 }
 
-// Locates one vector of points: number i of the tile, number `at` of a row.
-template <class F>
-HWY_INLINE void LocateVector(const PointLevels<F>& levels, const PointTile<F>& tile, int64_t i,
-                             int64_t at) {
+// Locates one vector of points, number i of the tile and on, at pixel coordinates (x, y) of images
+// of height x width pixels; pixel 0 is key `start`. An image that is NaN wide has no pixels.
+template <class F, class V = hn::Vec<PointVector<F>>>
+HWY_INLINE void LocateAt(const PointTile<F>& tile, int64_t i, V x, V y, V height, V width,
+                         V start) {
   const PointVector<F> d;
   const hn::RebindToSigned<PointVector<F>> di;
-  using V = hn::Vec<PointVector<F>>;
   const V one = hn::Set(d, F{1});
-  V x, y;
-  hn::LoadInterleaved2(d, tile.xy + 2 * i, x, y);
-  const V width = hn::LoadU(d, levels.width + at);
-  const V height = hn::LoadU(d, levels.height + at);
-  x = hn::Sub(hn::Mul(x, width), hn::Set(d, F{0.5}));
-  y = hn::Sub(hn::Mul(y, height), hn::Set(d, F{0.5}));
   const auto is_number = hn::And(hn::Eq(x, x), hn::Eq(y, y));
   const auto is_nan = hn::AndNot(is_number, hn::Eq(width, width));
   const auto usable = hn::And(hn::And(hn::Ge(x, hn::Neg(one)), hn::Lt(x, width)),
@@ -190,7 +184,7 @@ HWY_INLINE void LocateVector(const PointLevels<F>& levels, const PointTile<F>& t
 
   const V attention = hn::LoadU(d, tile.attention + i);
   const V nan = hn::Set(d, std::numeric_limits<F>::quiet_NaN());
-  const V first = hn::Add(hn::LoadU(d, levels.start + at), hn::Add(hn::Mul(top, width), left));
+  const V first = hn::Add(start, hn::Add(hn::Mul(top, width), left));
   const auto store = [&](size_t tap, auto inside, V key, V weight) PORTACL_INLINE_LAMBDA {
     const V outside = hn::IfThenElse(is_nan, nan, hn::Set(d, F{-0.0}));
     hn::StoreU(hn::IfThenElse(inside, hn::Mul(attention, weight), outside), d,
@@ -209,6 +203,21 @@ HWY_INLINE void LocateVector(const PointLevels<F>& levels, const PointTile<F>& t
   store(3, hn::And(in_right, in_bottom), hn::Add(below, one), hn::Mul(tx, ty));
   const V state = hn::IfThenElse(is_nan, hn::Set(d, F{2}), hn::IfThenElseZero(usable, one));
   hn::StoreU(hn::ConvertTo(di, state), di, tile.state + i);
+}
+
+// The points of a vector, number `at` of a row and on.
+template <class F>
+HWY_INLINE void LocateVector(const PointLevels<F>& levels, const PointTile<F>& tile, int64_t i,
+                             int64_t at) {
+  const PointVector<F> d;
+  using V = hn::Vec<PointVector<F>>;
+  V x, y;
+  hn::LoadInterleaved2(d, tile.xy + 2 * i, x, y);
+  const V width = hn::LoadU(d, levels.width + at);
+  const V height = hn::LoadU(d, levels.height + at);
+  x = hn::Sub(hn::Mul(x, width), hn::Set(d, F{0.5}));
+  y = hn::Sub(hn::Mul(y, height), hn::Set(d, F{0.5}));
+  LocateAt(tile, i, x, y, height, width, hn::LoadU(d, levels.start + at));
 }
 
 // Reads the rows and locates their points: attention, tx to uy, weight, key and state.

@@ -45,6 +45,12 @@ using Extents = std::map<std::string_view, int64_t>;
 inline const Extents kTiny = {{"N", 1}, {"C", 2},  {"L", 3},  {"D", 2},  {"H", 2},
                               {"W", 3}, {"OL", 6}, {"OD", 4}, {"OH", 4}, {"OW", 6}};
 
+// A convolution of 3 x 3 taps that keeps the image's size, without masks and groups.
+inline const Extents kConvolution = {
+    {"XH", 4}, {"XW", 4}, {"YH", 4}, {"YW", 4}, {"KH", 3}, {"KW", 3},  {"SH", 1},
+    {"SW", 1}, {"PT", 1}, {"PB", 1}, {"PL", 1}, {"PR", 1}, {"DH", 1},  {"DW", 1},
+    {"GR", 1}, {"DG", 1}, {"O", 2},  {"F", 18}, {"M", 9},  {"CH", 12}, {"CW", 12}};
+
 inline std::vector<int64_t> ExtentsOf(const Parameter& parameter, const Extents& extents) {
   // Those whose rank the list leaves to the operator.
   static const std::map<std::string_view, std::vector<int64_t>> own = {
@@ -61,6 +67,10 @@ inline std::vector<int64_t> ExtentsOf(const Parameter& parameter, const Extents&
       }
     } else if (const auto found = extents.find(symbol); found != extents.end()) {
       shape.push_back(found->second);
+    } else if (const auto of = kConvolution.find(symbol); of != kConvolution.end()) {
+      shape.push_back(of->second);
+    } else if (symbol == "G") {
+      shape.push_back(extents.at("C"));
     } else {
       const bool number = symbol[0] >= '0' && symbol[0] <= '9';
       shape.push_back(number ? std::atoll(std::string(symbol).c_str()) : 2);

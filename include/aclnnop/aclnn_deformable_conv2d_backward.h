@@ -1,0 +1,62 @@
+/**
+ * @file
+ * aclnnDeformableConv2dBackward: gradients of aclnnDeformableConv2d.
+ * What all operators share (phases, checks of strides and overlap, profiles) is in
+ * aclnn/aclnn_base.h; maths, order of sums and the refusals in order in docs/ops/deform_conv2d.md.
+ */
+#ifndef PORTACL_ACLNNOP_ACLNN_DEFORMABLE_CONV2D_BACKWARD_H_
+#define PORTACL_ACLNNOP_ACLNN_DEFORMABLE_CONV2D_BACKWARD_H_
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "aclnn/aclnn_base.h"
+#include "portacl/export.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * Phase 1: checks, plans, and returns workspace size and executor.
+ *
+ * @param input (N, C, H, W): FLOAT, FLOAT16 or BF16; the other tensors have its dtype. Any strides.
+ * @param gradOutput (N, O, OH, OW).
+ * @param offsetOut (N, C, OH * KH, OW * KW): deformOut of the function, of which gradWeight is
+ * made.
+ * @param weight (O, C / groups, KH, KW).
+ * @param offset (N, F, OH, OW): planes of x, then of y, then (modulated) of masks; in each, for the
+ * groups and in them for the kernel's taps. F is 2 or 3 times deformableGroups * KH * KW.
+ * @param kernelSize KH and KW, those of weight.
+ * @param stride 1, 1, and elements between positions along H and W.
+ * @param padding elements that the image is continued by: top, bottom, left, right.
+ * @param dilation 1, 1, and elements between the kernel's taps along H and W.
+ * @param groups parts of the channels that are convolved apart.
+ * @param deformableGroups parts of the channels with offsets of their own.
+ * @param modulated whether offset has masks behind the offsets.
+ * @param gradInput like input. Overwritten, like the others.
+ * @param gradWeight like weight.
+ * @param gradOffset like offset.
+ * @param gradBias (O).
+ * @param[out] workspaceSize bytes of device memory that phase 2 needs.
+ * @param[out] executor the planned execution.
+ *
+ * @return 0, 161001 for a null argument, 161002 for a wrong one: aclGetRecentErrMsg names it.
+ */
+PORTACL_API aclnnStatus aclnnDeformableConv2dBackwardGetWorkspaceSize(
+    const aclTensor* input, const aclTensor* gradOutput, const aclTensor* offsetOut,
+    const aclTensor* weight, const aclTensor* offset, const aclIntArray* kernelSize,
+    const aclIntArray* stride, const aclIntArray* padding, const aclIntArray* dilation,
+    int64_t groups, int64_t deformableGroups, bool modulated, aclTensor* gradInput,
+    aclTensor* gradWeight, aclTensor* gradOffset, aclTensor* gradBias, uint64_t* workspaceSize,
+    aclOpExecutor** executor);
+
+/** Phase 2: enqueues the planned work; as in every two-phase operator. */
+PORTACL_API aclnnStatus aclnnDeformableConv2dBackward(void* workspace, uint64_t workspaceSize,
+                                                      aclOpExecutor* executor, aclrtStream stream);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif  // PORTACL_ACLNNOP_ACLNN_DEFORMABLE_CONV2D_BACKWARD_H_

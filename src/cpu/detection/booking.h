@@ -1,0 +1,36 @@
+// Books parts of a workspace, one behind the other, each aligned to a cache line.
+#ifndef PORTACL_CPU_DETECTION_BOOKING_H_
+#define PORTACL_CPU_DETECTION_BOOKING_H_
+
+#include <cstdint>
+
+#include "base/checked.h"
+
+namespace portacl::cpu {
+
+class Booking {
+ public:
+  // `count` elements of `size` bytes, `copies` times; where the first begins.
+  uint64_t Take(int64_t count, int64_t size, int64_t copies, uint64_t* copy_bytes = nullptr) {
+    constexpr int64_t kLine = 64;
+    const auto begin = static_cast<uint64_t>(end_);
+    int64_t bytes = 0;
+    fits_ = fits_ && base::CheckedMul(count, size, &bytes) &&
+            base::CheckedAdd(bytes, kLine - 1, &bytes);
+    bytes = bytes / kLine * kLine;
+    if (copy_bytes != nullptr) *copy_bytes = static_cast<uint64_t>(bytes);
+    fits_ =
+        fits_ && base::CheckedMul(bytes, copies, &bytes) && base::CheckedAdd(end_, bytes, &end_);
+    return begin;
+  }
+  bool fits() const { return fits_; }
+  uint64_t size() const { return static_cast<uint64_t>(end_); }
+
+ private:
+  int64_t end_ = 0;
+  bool fits_ = true;
+};
+
+}  // namespace portacl::cpu
+
+#endif  // PORTACL_CPU_DETECTION_BOOKING_H_

@@ -1,0 +1,658 @@
+// Deformable convolution, its samples alone and their gradients, for every instruction set. A tile
+// of positions is sampled on a copy of the image that has the channels side by side, and multiplied
+// by the weight; the gradients go the same way back, tile by tile in the order of positions.
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "base/dispatch.h"
+#include "cpu/detection/deform_conv_plan.h"
+#include "cpu/machine/grain.h"
+#include "ops/deform_conv_params.h"
+#include "ops/listed_kernels.h"
+#include "runtime/parallel.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "cpu/detection/deform_conv.cc"
+#include "cpu/vector/highway.h"
+// Highway first.
+#include "cpu/detection/ms_deform_attn_points-inl.h"
+#include "cpu/detection/panel_product-inl.h"
+#include "cpu/detection/point_sums-inl.h"
+#include "cpu/vector/simd-inl.h"
+#include "cpu/vector/transpose-inl.h"
+
+#if PORTACL_HWY_TARGET
+HWY_BEFORE_NAMESPACE();
+namespace portacl::cpu::HWY_NAMESPACE {
+namespace {
+
+using Params = ops::DeformConvParams;
+
+template <class T>
+class DeformConv {
+  using F = base::ComputeType<T>;
+  static constexpr int64_t kBlock = 16;       // channels or outputs that are turned together
+  static constexpr int64_t kMostWidth = 128;  // of a panel: SVE's longest vectors
+
+ public:
+  DeformConv(const Params& p, const DeformConvGeometry& g, void* workspace)
+      : p_(p), g_(g), workspace_(static_cast<char*>(workspace)) {}
+
+  void Run() const {
+    if (p_.weight.has && !p_.backward) PackWeights();
+    if (p_.weight.has && p_.backward) PackBack();
+    if (p_.weight_grad.has) {
+      Clear(At(g_.totals), TotalsAt(p_.groups, 0, 0) - At(g_.totals));
+    }
+    if (p_.bias_grad.has) Clear(At(g_.lanes), p_.out_channels * (kBlock + 1));
+    for (int64_t n = 0; n < p_.images; ++n) {
+      CopyImage(n);
+      if (p_.backward) {
+        BackwardOf(n);
+      } else {
+        ForwardOf(n);
+      }
+    }
+    if (p_.weight_grad.has) WriteWeightGrad();
+    for (int64_t o = 0; p_.bias_grad.has && o < p_.out_channels; ++o) {
+      static_cast<T*>(p_.bias_grad.data)[o * p_.bias_grad.stride[0]] =
+          base::Narrow<T>(At(g_.lanes)[o * (kBlock + 1) + kBlock]);
+    }
+  }
+
+ private:
+  // Positions [first, first + count) of an image.
+  struct Tile {
+    int64_t image, first, count;
+  };
+
+  F* At(const DeformConvPart& part, int slot = 0) const {
+    return reinterpret_cast<F*>(workspace_ + part.begin +
+                                static_cast<uint64_t>(slot) * part.slot_bytes);
+  }
+  int64_t Pixels() const { return p_.height * p_.width; }
+  int64_t RowsOf(int64_t count) const { return DivideUp(count, g_.shape.rows) * g_.shape.rows; }
+  PointTile<F> Points(int slot) const { return {g_.tile_points, At(g_.points, slot)}; }
+  // Where the points of a kernel tap and offset group begin in a tile's arrays.
+  int64_t PointsOf(int64_t tap, int64_t group) const {
+    return (tap * p_.offset_groups + group) * DivideUp(g_.tile, kBlock) * kBlock;
+  }
+  // Where a run of a group's elements begins in a column.
+  int64_t RunAt(int64_t run, int64_t group) const {
+    return run * p_.channels + group * p_.group_channels();
+  }
+  Taps<const F> PixelTaps(int64_t channel) const {
+    const F* const image = At(g_.image);
+    return {image + channel, g_.pixel, image + Pixels() * g_.pixel};
+  }
+
+  // Calls use(position in the tile, row, column, how many) for the parts of a tile that lie in one
+  // row of positions.
+  template <class Use>
+  void ForRows(const Tile& tile, const Use& use) const {
+    for (int64_t j = 0; j < tile.count;) {
+      const int64_t row = (tile.first + j) / p_.out_width;
+      const int64_t column = (tile.first + j) % p_.out_width;
+      const int64_t count = std::min(tile.count - j, p_.out_width - column);
+      use(j, row, column, count);
+      j += count;
+    }
+  }
+  // The same of a tensor that has positions for pixels, in as few parts as its strides let.
+  template <class Tensor, class Use>
+  void ForPositions(const Tensor& tensor, const Tile& tile, const Use& use) const {
+    const auto& s = tensor.stride;
+    if (s[2] == p_.out_width * s[3]) return use(0, tile.first * s[3], tile.count);
+    ForRows(tile, [&](int64_t j, int64_t row, int64_t column, int64_t count) {
+      use(j, row * s[2] + column * s[3], count);
+    });
+  }
+  // And calls use(first channel, channels) for blocks of channels.
+  template <class Use>
+  static void ForBlocks(int64_t channels, const Use& use) {
+    for (int64_t c = 0; c < channels; c += kBlock) use(c, std::min(kBlock, channels - c));
+  }
+
+  // ---- copies -----------------------------------------------------------------------------------
+
+  void CopyImage(int64_t n) const {
+    F* const image = At(g_.image);
+    Clear(image + Pixels() * g_.pixel, g_.pixel);
+    const auto& s = p_.input.stride;
+    runtime::ParallelForSlots(p_.height, g_.slots, [&](int /*slot*/, int64_t y) {
+      ForBlocks(p_.channels, [&](int64_t c, int64_t channels) {
+        const T* const row = static_cast<const T*>(p_.input.data) + n * s[0] + c * s[1] + y * s[2];
+        ReadPixels<T, kBlock, Beside::kNothing>({row, s[1], s[3], channels, p_.width},
+                                                image + y * p_.width * g_.pixel + c, g_.pixel);
+      });
+    });
+  }
+
+  // Calls use(address of the tensor, of the columns, channels, positions) for blocks of a tensor
+  // like the columns. What a block writes behind its channels, the next one overwrites.
+  template <class Tensor, class Use>
+  void ForSamples(const Tensor& tensor, const Tile& tile, F* columns, const Use& use) const {
+    const auto& s = tensor.stride;
+    ForRows(tile, [&](int64_t j, int64_t row, int64_t column, int64_t count) {
+      for (int64_t tap = 0; tap < p_.taps(); ++tap) {
+        const int64_t y = row * p_.kernel[0] + tap / p_.kernel[1];
+        const int64_t x = column * p_.kernel[1] + tap % p_.kernel[1];
+        ForBlocks(p_.channels, [&](int64_t c, int64_t channels) {
+          use(tile.image * s[0] + c * s[1] + y * s[2] + x * s[3],
+              columns + j * g_.column + tap * p_.channels + c, channels, count);
+        });
+      }
+    });
+  }
+  void ReadColumns(const Params::Read& tensor, const Tile& tile, F* columns) const {
+    const auto& s = tensor.stride;
+    ForSamples(tensor, tile, columns, [&](int64_t at, F* to, int64_t channels, int64_t count) {
+      const T* const from = static_cast<const T*>(tensor.data) + at;
+      ReadPixels<T, kBlock, Beside::kNothing>({from, s[1], p_.kernel[1] * s[3], channels, count},
+                                              to, g_.column);
+    });
+  }
+  void WriteColumns(const Tile& tile, F* columns) const {
+    const auto& s = p_.out_columns.stride;
+    ForSamples(
+        p_.out_columns, tile, columns,
+        [&](int64_t at, const F* from, int64_t channels, int64_t count) {
+          T* const to = static_cast<T*>(p_.out_columns.data) + at;
+          WritePixels<T, kBlock>(from, g_.column, {to, s[1], p_.kernel[1] * s[3], channels, count});
+        });
+  }
+
+  // ---- the weight -------------------------------------------------------------------------------
+
+  F WeightAt(int64_t o, int64_t tap, int64_t c) const {
+    const auto& s = p_.weight.stride;
+    return base::Widen(static_cast<const T*>(
+        p_.weight
+            .data)[o * s[0] + c * s[1] + tap / p_.kernel[1] * s[2] + tap % p_.kernel[1] * s[3]]);
+  }
+
+  // By panels of outputs: for each element of a column, the weights of the panel's outputs.
+  void PackWeights() const {
+    const int64_t width = g_.shape.width, outputs = p_.group_outputs();
+    const int64_t panels = DivideUp(outputs, width), depth = g_.runs * g_.run;
+    runtime::ParallelForSlots(p_.groups * panels, g_.slots, [&](int /*slot*/, int64_t i) {
+      F* const panel = At(g_.weights) + i * depth * width;
+      const int64_t first = i % panels * width;
+      const int64_t count = std::min(width, outputs - first);
+      const auto& s = p_.weight.stride;
+      const bool dense = s[3] == 1 && s[2] == p_.kernel[1] && s[1] == p_.taps();
+      if (count < width) Clear(panel, depth * width);
+      for (int64_t lane = 0; dense && lane < count; lane += kBlock) {
+        PackOutputs(i / panels * outputs + first + lane, std::min(kBlock, count - lane),
+                    panel + lane);
+      }
+      for (int64_t k = 0; !dense && k < depth; ++k) {
+        for (int64_t lane = 0; lane < count; ++lane) {
+          panel[k * width + lane] = WeightAt(i / panels * outputs + first + lane,
+                                             k / p_.group_channels(), k % p_.group_channels());
+        }
+      }
+    });
+  }
+  // Some outputs of a dense weight, in which the channels, not the taps, come first.
+  void PackOutputs(int64_t output, int64_t count, F* panel) const {
+    constexpr int64_t kChunk = 256;
+    F chunk[kChunk * kBlock];
+    const int64_t depth = g_.runs * g_.run, stride = p_.weight.stride[0];
+    for (int64_t first = 0; first < depth; first += kChunk) {
+      const int64_t elements = std::min(kChunk, depth - first);
+      const T* const from = static_cast<const T*>(p_.weight.data) + output * stride + first;
+      ReadPixels<T, kBlock, Beside::kNothing>({from, stride, 1, count, elements}, chunk, kBlock);
+      for (int64_t i = 0; i < elements; ++i) {
+        const int64_t c = (first + i) / p_.taps(), tap = (first + i) % p_.taps();
+        std::copy_n(chunk + i * kBlock, count,
+                    panel + (tap * p_.group_channels() + c) * g_.shape.width);
+      }
+    }
+  }
+
+  // By panels of a column's elements: for each output, the weights of the panel's elements.
+  void PackBack() const {
+    const int64_t width = g_.shape.width, outputs = p_.group_outputs();
+    const int64_t panels = DivideUp(g_.run, width);
+    runtime::ParallelForSlots(p_.groups * g_.runs * panels, g_.slots, [&](int /*slot*/, int64_t i) {
+      F* const panel = At(g_.back) + i * outputs * width;
+      const int64_t first = i % panels * width, run = i / panels % g_.runs;
+      const int64_t group = i / panels / g_.runs;
+      const int64_t count = std::min(width, g_.run - first);
+      if (count < width) Clear(panel, outputs * width);
+      const auto& s = p_.weight.stride;
+      int64_t tap = (run * g_.run + first) / p_.group_channels();
+      int64_t c = (run * g_.run + first) % p_.group_channels();
+      int64_t offsets[kMostWidth];
+      for (int64_t lane = 0; lane < count; ++lane) {
+        offsets[lane] = c * s[1] + tap / p_.kernel[1] * s[2] + tap % p_.kernel[1] * s[3];
+        if (++c == p_.group_channels()) ++tap, c = 0;
+      }
+      for (int64_t o = 0; o < outputs; ++o) {
+        const T* const from = static_cast<const T*>(p_.weight.data) + (group * outputs + o) * s[0];
+        for (int64_t lane = 0; lane < count; ++lane) {
+          panel[o * width + lane] = base::Widen(from[offsets[lane]]);
+        }
+      }
+    });
+  }
+
+  // ---- samples ----------------------------------------------------------------------------------
+
+  // Locates a tile's points of a kernel tap and offset group, from number `at` of the arrays on.
+  void Locate(const Tile& tile, int64_t tap, int64_t group, const PointTile<F>& points,
+              int64_t at) const {
+    const int64_t plane = group * p_.taps() + tap;
+    const auto& s = p_.offset.stride;
+    const T* const offset = static_cast<const T*>(p_.offset.data) + tile.image * s[0];
+    const T* const along_x = offset + (p_.planes.x + plane * p_.planes.step) * s[1];
+    const T* const along_y = offset + (p_.planes.y + plane * p_.planes.step) * s[1];
+    const int64_t kernel_y = tap / p_.kernel[1] * p_.dilation[0] - p_.padding[0];
+    const int64_t kernel_x = tap % p_.kernel[1] * p_.dilation[1] - p_.padding[1];
+    ForRows(tile, [&](int64_t j, int64_t row, int64_t column, int64_t count) {
+      const F y = static_cast<F>(row * p_.stride[0] + kernel_y);
+      const int64_t from = row * s[2] + column * s[3];
+      ReadOffsets(static_cast<F>(column * p_.stride[1] + kernel_x), y, along_x + from,
+                  along_y + from, count, points.xy + 2 * (at + j));
+      ReadMasks(tile.image, plane, row, column, count, points.attention + at + j);
+    });
+    const PointVector<F> d;
+    const auto height = hn::Set(d, static_cast<F>(p_.height));
+    const auto width = hn::Set(d, static_cast<F>(p_.width));
+    const int64_t lanes = Length(d), end = DivideUp(tile.count, lanes) * lanes;
+    for (int64_t i = tile.count; i < end; ++i) {
+      points.xy[2 * (at + i)] = points.xy[2 * (at + i) + 1] = points.attention[at + i] = F{0};
+    }
+    for (int64_t i = at; i < at + end; i += lanes) {
+      hn::Vec<PointVector<F>> x, y;
+      hn::LoadInterleaved2(d, points.xy + 2 * i, x, y);
+      LocateAt(points, i, x, y, height, width, hn::Zero(d));
+    }
+  }
+  // Coordinates of positions side by side, the first of which is not moved at (x, y).
+  void ReadOffsets(F x, F y, const T* along_x, const T* along_y, int64_t count, F* xy) const {
+    const PointVector<F> d;
+    const F stride = static_cast<F>(p_.stride[1]);
+    const int64_t lanes = Length(d), step = p_.offset.stride[3];
+    const auto first = hn::MulAdd(hn::Iota(d, 0), hn::Set(d, stride), hn::Set(d, x));
+    int64_t i = 0;
+    for (; step == 1 && i + lanes <= count; i += lanes) {
+      const auto base = hn::Add(first, hn::Set(d, static_cast<F>(i) * stride));
+      hn::StoreInterleaved2(hn::Add(base, LoadWide(d, along_x + i)),
+                            hn::Add(hn::Set(d, y), LoadWide(d, along_y + i)), d, xy + 2 * i);
+    }
+    for (; i < count; ++i) {
+      xy[2 * i] = (x + static_cast<F>(i) * stride) + base::Widen(along_x[i * step]);
+      xy[2 * i + 1] = y + base::Widen(along_y[i * step]);
+    }
+  }
+  void ReadMasks(int64_t n, int64_t plane, int64_t row, int64_t column, int64_t count,
+                 F* to) const {
+    const auto& s = p_.mask.stride;
+    if (!p_.mask.has) return void(std::fill_n(to, count, F{1}));
+    const T* const mask =
+        static_cast<const T*>(p_.mask.data) + n * s[0] + plane * s[1] + row * s[2] + column * s[3];
+    const PointVector<F> d;
+    int64_t i = 0;
+    for (; s[3] == 1 && i + Length(d) <= count; i += Length(d)) {
+      hn::StoreU(LoadWide(d, mask + i), d, to + i);
+    }
+    for (; i < count; ++i) to[i] = base::Widen(mask[i * s[3]]);
+  }
+
+  // Positions [first, last) of a tile, of which the points of a tap and group stand at `at`.
+  void Sample(const PointTile<F>& points, int64_t at, int64_t tap, int64_t group, int64_t first,
+              int64_t last, F* columns) const {
+    const int64_t channels = p_.offset_channels(), c = group * channels;
+    SumEach(points, at + first, last - first, PixelTaps(c), channels,
+            columns + first * g_.column + tap * p_.channels + c, g_.column);
+  }
+
+  // ---- the function -----------------------------------------------------------------------------
+
+  void ForwardOf(int64_t n) const {
+    const int64_t tiles = DivideUp(p_.positions(), g_.tile);
+    runtime::ParallelForSlots(tiles, g_.slots, [&](int slot, int64_t i) {
+      const Tile tile{n, i * g_.tile, std::min(g_.tile, p_.positions() - i * g_.tile)};
+      F* const columns = At(g_.columns, slot);
+      const PointTile<F> points = Points(slot);
+      for (int64_t tap = 0; tap < p_.taps(); ++tap) {
+        for (int64_t group = 0; group < p_.offset_groups; ++group) {
+          Locate(tile, tap, group, points, 0);
+          Sample(points, 0, tap, group, 0, tile.count, columns);
+        }
+      }
+      if (p_.out_columns.has) WriteColumns(tile, columns);
+      if (!p_.output.has) return;
+      Multiply(tile, columns, At(g_.output, slot));
+      WriteOutput(tile, At(g_.output, slot));
+    });
+  }
+
+  // What a panel writes behind its group's outputs, the next group overwrites.
+  void Multiply(const Tile& tile, const F* columns, F* outputs) const {
+    const int64_t width = g_.shape.width, rows = RowsOf(tile.count);
+    const int64_t panels = DivideUp(p_.group_outputs(), width), depth = g_.runs * g_.run;
+    for (int64_t i = 0; i < p_.groups * panels; ++i) {
+      const int64_t group = i / panels, o = group * p_.group_outputs() + i % panels * width;
+      const F* const panel = At(g_.weights) + i * depth * width;
+      for (int64_t run = 0; run < g_.runs; ++run) {
+        MultiplyRows(columns + RunAt(run, group), g_.column, rows, panel + run * g_.run * width,
+                     g_.run, outputs + o, g_.outputs, run > 0);
+      }
+    }
+  }
+
+  void WriteOutput(const Tile& tile, F* outputs) const {
+    const auto& s = p_.output.stride;
+    ForBlocks(p_.out_channels, [&](int64_t o, int64_t count) {
+      F bias[kBlock] = {};
+      for (int64_t i = 0; p_.bias.has && i < count; ++i) {
+        bias[i] = base::Widen(static_cast<const T*>(p_.bias.data)[(o + i) * p_.bias.stride[0]]);
+      }
+      for (int64_t j = 0; j < tile.count; ++j) {
+        F* const row = outputs + j * g_.outputs + o;
+        for (int64_t i = 0; i < kBlock; ++i) row[i] += bias[i];
+      }
+      ForPositions(p_.output, tile, [&](int64_t j, int64_t at, int64_t positions) {
+        T* const to = static_cast<T*>(p_.output.data) + tile.image * s[0] + o * s[1] + at;
+        WritePixels<T, kBlock>(outputs + j * g_.outputs + o, g_.outputs,
+                               {to, s[1], s[3], count, positions});
+      });
+    });
+  }
+
+  // ---- the gradients ----------------------------------------------------------------------------
+
+  void BackwardOf(int64_t n) const {
+    if (p_.input_grad.has) ClearSums();
+    for (int64_t first = 0; first < p_.positions(); first += g_.tile) {
+      const Tile tile{n, first, std::min(g_.tile, p_.positions() - first)};
+      if (p_.grad_output.has) ReadGradOutput(tile);
+      if (NeedsPoints()) LocateAll(tile);
+      if (p_.input_grad.has || p_.wants_point_grads()) MakeColumnGrads(tile);
+      if (p_.weight_grad.has) AddToWeights(tile);
+      if (p_.wants_point_grads()) MakePointGrads(tile);
+      if (p_.input_grad.has) AddToImage(tile);
+    }
+    if (p_.bias_grad.has) CloseLanes();
+    if (p_.input_grad.has) WriteInputGrad(n);
+  }
+  bool NeedsPoints() const {
+    return p_.input_grad.has || p_.wants_point_grads() || (p_.weight_grad.has && !p_.columns.has);
+  }
+
+  // Calls body(first, last) for parts of a tile's positions, whole rows of products.
+  template <class Body>
+  void ForParts(const Tile& tile, const Body& body) const {
+    const int64_t step = g_.slots == 1 ? RowsOf(tile.count) : 2 * g_.shape.rows;
+    runtime::ParallelForSlots(DivideUp(tile.count, step), g_.slots, [&](int /*slot*/, int64_t i) {
+      body(i * step, std::min(tile.count, (i + 1) * step));
+    });
+  }
+
+  void ClearSums() const {
+    F* const sums = At(g_.sums);
+    runtime::ParallelForSlots(p_.height, g_.slots, [&](int /*slot*/, int64_t y) {
+      Clear(sums + y * p_.width * g_.pixel, p_.width * g_.pixel);
+    });
+    Clear(sums + Pixels() * g_.pixel, g_.pixel);
+  }
+
+  void LocateAll(const Tile& tile) const {
+    const PointTile<F> points = Points(0);
+    runtime::ParallelForSlots(p_.taps() * p_.offset_groups, g_.slots, [&](int, int64_t i) {
+      const int64_t tap = i / p_.offset_groups, group = i % p_.offset_groups;
+      Locate(tile, tap, group, points, PointsOf(tap, group));
+    });
+  }
+
+  // A tile's gradients of the outputs: by positions, and by outputs with the sums of the bias.
+  void ReadGradOutput(const Tile& tile) const {
+    const auto& s = p_.grad_output.stride;
+    const int64_t blocks = DivideUp(p_.out_channels, kBlock);
+    runtime::ParallelForSlots(blocks, g_.slots, [&](int /*slot*/, int64_t block) {
+      const int64_t o = block * kBlock, count = std::min(kBlock, p_.out_channels - o);
+      ForPositions(p_.grad_output, tile, [&](int64_t j, int64_t at, int64_t positions) {
+        const T* const from =
+            static_cast<const T*>(p_.grad_output.data) + tile.image * s[0] + o * s[1] + at;
+        ReadPixels<T, kBlock, Beside::kNothing>({from, s[1], s[3], count, positions},
+                                                At(g_.output) + j * g_.outputs + o, g_.outputs);
+        if (!p_.weight_grad.has && !p_.bias_grad.has) return;
+        for (int64_t i = 0; i < count; ++i) {
+          F* const to = Turned(o + i) + j;
+          for (int64_t k = 0; k < positions; ++k) to[k] = base::Widen(from[i * s[1] + k * s[3]]);
+        }
+      });
+      for (int64_t i = o; p_.bias_grad.has && i < o + count; ++i) {
+        F* const lanes = At(g_.lanes) + i * (kBlock + 1);
+        for (int64_t j = 0; j < tile.count; ++j) lanes[j % kBlock] += Turned(i)[j];
+      }
+    });
+  }
+  F* Turned(int64_t o) const {
+    const int64_t outputs = p_.group_outputs();
+    return At(g_.turned) + (o / outputs * RowsOf(outputs) + o % outputs) * g_.tile;
+  }
+  // The end of an image's sums.
+  void CloseLanes() const {
+    for (int64_t o = 0; o < p_.out_channels; ++o) {
+      F* const lanes = At(g_.lanes) + o * (kBlock + 1);
+      for (int64_t half = kBlock / 2; half > 0; half /= 2) {
+        for (int64_t i = 0; i < half; ++i) lanes[i] += lanes[i + half];
+      }
+      lanes[kBlock] += lanes[0];
+      Clear(lanes, kBlock);
+    }
+  }
+
+  // What a panel writes behind its run, the next one overwrites.
+  void MakeColumnGrads(const Tile& tile) const {
+    F* const grads = At(g_.grads);
+    if (p_.grad_columns.has) return ReadColumns(p_.grad_columns, tile, grads);
+    const int64_t width = g_.shape.width, outputs = p_.group_outputs();
+    const int64_t panels = DivideUp(g_.run, width);
+    ForParts(tile, [&](int64_t begin, int64_t end) {
+      for (int64_t run = 0; run < g_.runs; ++run) {
+        for (int64_t i = 0; i < p_.groups * panels; ++i) {
+          const int64_t group = i / panels, first = i % panels * width;
+          const F* const panel =
+              At(g_.back) + ((group * g_.runs + run) * panels + i % panels) * outputs * width;
+          MultiplyRows(At(g_.output) + begin * g_.outputs + group * outputs, g_.outputs,
+                       end - begin, panel, outputs,
+                       grads + begin * g_.column + RunAt(run, group) + first, g_.column, false);
+        }
+      }
+    });
+  }
+
+  void AddToWeights(const Tile& tile) const {
+    F* const columns = At(g_.columns);
+    if (p_.columns.has) {
+      ReadColumns(p_.columns, tile, columns);
+    } else {
+      const PointTile<F> points = Points(0);
+      ForParts(tile, [&](int64_t first, int64_t last) {
+        for (int64_t tap = 0; tap < p_.taps(); ++tap) {
+          for (int64_t group = 0; group < p_.offset_groups; ++group) {
+            Sample(points, PointsOf(tap, group), tap, group, first, last, columns);
+          }
+        }
+      });
+    }
+    const int64_t panels = DivideUp(g_.run, g_.shape.width);
+    runtime::ParallelForSlots(p_.groups * g_.runs * panels, g_.slots, [&](int slot, int64_t i) {
+      AddPanel(tile, i / panels / g_.runs, i / panels % g_.runs, i % panels * g_.shape.width,
+               At(g_.panel, slot));
+    });
+  }
+  // A panel of a run's elements, copied to `panel`, and the products behind it.
+  void AddPanel(const Tile& tile, int64_t group, int64_t run, int64_t first, F* panel) const {
+    const int64_t width = g_.shape.width, outputs = p_.group_outputs();
+    const F* const columns = At(g_.columns) + RunAt(run, group) + first;
+    for (int64_t j = 0; j < tile.count; ++j) {
+      std::copy_n(columns + j * g_.column, width, panel + j * width);
+    }
+    F* const products = panel + DeformConvGeometry::kBlock * width;
+    MultiplyRows(Turned(group * outputs), g_.tile, outputs, panel, tile.count, products, width,
+                 false);
+    F* const totals = TotalsAt(group, run, first / width);
+    const hn::ScalableTag<F> d;
+    for (int64_t k = 0; k < outputs * width; k += Length(d)) {
+      hn::StoreU(hn::Add(hn::LoadU(d, totals + k), hn::LoadU(d, products + k)), d, totals + k);
+    }
+  }
+  // Of a panel: for each output of the group, the panel's elements.
+  F* TotalsAt(int64_t group, int64_t run, int64_t panel) const {
+    const int64_t at = (group * g_.runs + run) * DivideUp(g_.run, g_.shape.width) + panel;
+    return At(g_.totals) + at * p_.group_outputs() * g_.shape.width;
+  }
+  void WriteWeightGrad() const {
+    const auto& s = p_.weight_grad.stride;
+    const int64_t width = g_.shape.width, channels = p_.group_channels();
+    runtime::ParallelForSlots(p_.out_channels, g_.slots, [&](int /*slot*/, int64_t o) {
+      T* const to = static_cast<T*>(p_.weight_grad.data) + o * s[0];
+      const int64_t group = o / p_.group_outputs(), row = o % p_.group_outputs() * width;
+      for (int64_t tap = 0; tap < p_.taps(); ++tap) {
+        T* const plane = to + tap / p_.kernel[1] * s[2] + tap % p_.kernel[1] * s[3];
+        const int64_t run = g_.runs == 1 ? 0 : tap, before = g_.runs == 1 ? tap * channels : 0;
+        for (int64_t c = 0; c < channels;) {
+          const int64_t lane = (before + c) % width;
+          const F* const from = TotalsAt(group, run, (before + c) / width) + row + lane - c;
+          const int64_t end = std::min(channels, c + width - lane);
+          for (; c < end; ++c) plane[c * s[1]] = base::Narrow<T>(from[c]);
+        }
+      }
+    });
+  }
+
+  void MakePointGrads(const Tile& tile) const {
+    const PointTile<F> points = Points(0);
+    const F* const grads = At(g_.grads);
+    const int64_t channels = p_.offset_channels();
+    ForParts(tile, [&](int64_t first, int64_t last) {
+      for (int64_t tap = 0; tap < p_.taps(); ++tap) {
+        for (int64_t group = 0; group < p_.offset_groups; ++group) {
+          const int64_t c = group * channels;
+          DotPoints(points, PointsOf(tap, group) + first, last - first,
+                    grads + first * g_.column + tap * p_.channels + c, g_.column, PixelTaps(c),
+                    channels);
+        }
+      }
+    });
+    runtime::ParallelForSlots(p_.taps() * p_.offset_groups, g_.slots, [&](int, int64_t i) {
+      const int64_t tap = i / p_.offset_groups, group = i % p_.offset_groups;
+      FinishPoints(tile, tap, group, points, PointsOf(tap, group));
+    });
+  }
+  void FinishPoints(const Tile& tile, int64_t tap, int64_t group, const PointTile<F>& points,
+                    int64_t at) const {
+    const PointVector<F> d;
+    for (int64_t i = at; i < at + tile.count; i += Length(d)) {
+      hn::Vec<PointVector<F>> sample, x, y;
+      SlopesAt(points, i, sample, x, y);
+      const auto mask = hn::LoadU(d, points.attention + i);
+      StorePointGrads(points, i, sample, hn::Mul(mask, x), hn::Mul(mask, y));
+    }
+    const int64_t plane = group * p_.taps() + tap;
+    const auto first = [&](const Params::Written& tensor, int64_t to, int64_t offset) {
+      return static_cast<T*>(tensor.data) + tile.image * tensor.stride[0] + to * tensor.stride[1] +
+             offset;
+    };
+    if (p_.offset_grad.has) {
+      const int64_t pair = plane * p_.planes.step, step = p_.offset_grad.stride[3];
+      ForPositions(p_.offset_grad, tile, [&](int64_t j, int64_t offset, int64_t count) {
+        WritePairs(points.xy + 2 * (at + j), count, step,
+                   first(p_.offset_grad, p_.planes.x + pair, offset),
+                   first(p_.offset_grad, p_.planes.y + pair, offset));
+      });
+    }
+    if (!p_.mask_grad.has) return;
+    ForPositions(p_.mask_grad, tile, [&](int64_t j, int64_t offset, int64_t count) {
+      T* const to = first(p_.mask_grad, plane, offset);
+      const int64_t step = p_.mask_grad.stride[3], lanes = Length(d);
+      int64_t i = 0;
+      for (; step == 1 && i + lanes <= count; i += lanes) {
+        StoreNarrow(hn::LoadU(d, points.attention + at + j + i), d, to + i);
+      }
+      for (; i < count; ++i) to[i * step] = base::Narrow<T>(points.attention[at + j + i]);
+    });
+  }
+  static void WritePairs(const F* xy, int64_t count, int64_t step, T* to_x, T* to_y) {
+    const PointVector<F> d;
+    int64_t i = 0;
+    for (; step == 1 && i + Length(d) <= count; i += Length(d)) {
+      hn::Vec<PointVector<F>> x, y;
+      hn::LoadInterleaved2(d, xy + 2 * i, x, y);
+      StoreNarrow(x, d, to_x + i);
+      StoreNarrow(y, d, to_y + i);
+    }
+    for (; i < count; ++i) {
+      to_x[i * step] = base::Narrow<T>(xy[2 * i]);
+      to_y[i * step] = base::Narrow<T>(xy[2 * i + 1]);
+    }
+  }
+
+  // Owners are some channels each: all positions of the tile, in order.
+  void AddToImage(const Tile& tile) const {
+    const PointTile<F> points = Points(0);
+    const int64_t blocks = std::max<int64_t>(1, DivideUp(p_.channels, kBlock));
+    const int64_t part = DivideUp(blocks, std::min<int64_t>(g_.slots, blocks)) * kBlock;
+    runtime::ParallelForSlots(DivideUp(p_.channels, part), g_.slots, [&](int, int64_t i) {
+      F* const sums = At(g_.sums);
+      for (int64_t c = i * part, end = std::min(p_.channels, c + part); c < end;) {
+        const int64_t group = c / p_.offset_channels();
+        const int64_t last = std::min(end, (group + 1) * p_.offset_channels());
+        const PointGrid grid{PointsOf(0, group), tile.count, p_.taps(),  1,
+                             PointsOf(1, 0),     g_.column,  p_.channels};
+        AddEach(points, grid, At(g_.grads) + c,
+                Taps<F>{sums + c, g_.pixel, sums + Pixels() * g_.pixel + c}, last - c);
+        c = last;
+      }
+    });
+  }
+  void WriteInputGrad(int64_t n) const {
+    const auto& s = p_.input_grad.stride;
+    runtime::ParallelForSlots(p_.height, g_.slots, [&](int /*slot*/, int64_t y) {
+      ForBlocks(p_.channels, [&](int64_t c, int64_t channels) {
+        T* const row = static_cast<T*>(p_.input_grad.data) + n * s[0] + c * s[1] + y * s[2];
+        WritePixels<T, kBlock>(At(g_.sums) + y * p_.width * g_.pixel + c, g_.pixel,
+                               {row, s[1], s[3], channels, p_.width});
+      });
+    });
+  }
+
+  const Params& p_;
+  const DeformConvGeometry& g_;
+  char* const workspace_;
+};
+
+void Run(const Params& params, const DeformConvPlan& plan, void* workspace) {
+  base::DispatchFloating(params.dtype, [&](auto tag) {
+    DeformConv<typename decltype(tag)::type>(params, plan.geometry(), workspace).Run();
+  });
+}
+
+std::optional<DeformConvPlan> Plan(const Params& params, std::string_view /*path*/) {
+  const bool wide = params.dtype == base::DType::kDouble;
+  return PlanDeformConv(params, {kPanelRows, wide ? PanelWidth<double>() : PanelWidth<float>()});
+}
+
+}  // namespace
+}  // namespace portacl::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif  // PORTACL_HWY_TARGET
+
+#if HWY_ONCE
+namespace portacl::cpu {
+
+std::span<const base::Kernel<ops::DeformConvParams>> DeformConvKernels() {
+  static constexpr base::Kernel<ops::DeformConvParams> kKernels[] = {PORTACL_KERNELS(Plan, Run)};
+  return kKernels;
+}
+
+}  // namespace portacl::cpu
+#endif  // HWY_ONCE

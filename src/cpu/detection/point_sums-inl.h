@@ -1,0 +1,290 @@
+// What the points of a tile give: samples, dot products with a gradient, and sums of gradients. Per
+// target.
+#if defined(PORTACL_CPU_DETECTION_POINT_SUMS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef PORTACL_CPU_DETECTION_POINT_SUMS_INL_H_
+#undef PORTACL_CPU_DETECTION_POINT_SUMS_INL_H_
+#else
+#define PORTACL_CPU_DETECTION_POINT_SUMS_INL_H_
+#endif
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include "base/half.h"
+#include "cpu/detection/ms_deform_attn_points-inl.h"
+#include "cpu/vector/channel_tree-inl.h"
+#include "cpu/vector/highway.h"
+#include "cpu/vector/simd-inl.h"
+#include "cpu/vector/transpose-inl.h"
+
+#if PORTACL_HWY_TARGET
+HWY_BEFORE_NAMESPACE();
+namespace portacl::cpu::HWY_NAMESPACE {
+
+// Keys whose channels lie side by side.
+template <class T>
+struct Taps {
+  T* first;       // channels of key 0
+  int64_t pitch;  // from a key to the next
+  T* outside;     // of a tap outside
+};
+
+// Of sums, which are read and written point by point: in 512 bits Zen 4 takes half as long again.
+template <class F>
+using SumTag = hn::CappedTag<F, 32 / sizeof(F)>;
+
+// Calls use(integral_constant of the vectors, first channel, channels of the last vector) for
+// blocks of 4, 2 and 1 vectors that make up the channels.
+template <class D, class Use>
+HWY_INLINE void ForVectors(D d, int64_t channels, const Use& use) {
+  const int64_t lanes = Length(d);
+  int64_t c = 0;
+  for (; c + 4 * lanes <= channels; c += 4 * lanes) {
+    use(std::integral_constant<int, 4>(), c, lanes);
+  }
+  for (; c + 2 * lanes <= channels; c += 2 * lanes) {
+    use(std::integral_constant<int, 2>(), c, lanes);
+  }
+  for (; c < channels; c += lanes) {
+    use(std::integral_constant<int, 1>(), c, std::min(lanes, channels - c));
+  }
+}
+
+// ---- samples ------------------------------------------------------------------------------------
+
+// kVectors vectors of channels from `channel` on, the last of `last` lanes.
+template <int kVectors, class F, class S, class T>
+HWY_INLINE void SumBlock(const PointTile<F>& tile, int64_t first, int64_t count,
+                         const Taps<const S>& taps, int64_t channel, int64_t last,
+                         T* HWY_RESTRICT output) {
+  const hn::ScalableTag<F> d;
+  using V = hn::Vec<hn::ScalableTag<F>>;
+  const S* HWY_RESTRICT const values = taps.first + channel;
+  const int64_t lanes = Length(d);
+  const bool whole = last == lanes;
+  V sum0 = hn::Zero(d), sum1 = sum0, sum2 = sum0, sum3 = sum0;
+  for (int64_t i = first; i < first + count; ++i) {
+    if (tile.state[i] == 0) continue;
+    for (size_t tap = 0; tap < 4; ++tap) {
+      const int64_t key = tile.key[tap][i];
+      const S* const from = key < 0 ? taps.outside : values + key * taps.pitch;
+      const V weight = hn::Set(d, tile.weight[tap][i]);
+      if constexpr (kVectors == 1) {
+        const V value =
+            whole ? LoadWide(d, from) : LoadWideFirst(d, from, static_cast<size_t>(last));
+        sum0 = hn::MulAdd(weight, value, sum0);
+      } else {
+        sum0 = hn::MulAdd(weight, LoadWide(d, from), sum0);
+        sum1 = hn::MulAdd(weight, LoadWide(d, from + lanes), sum1);
+      }
+      if constexpr (kVectors == 4) {
+        sum2 = hn::MulAdd(weight, LoadWide(d, from + 2 * lanes), sum2);
+        sum3 = hn::MulAdd(weight, LoadWide(d, from + 3 * lanes), sum3);
+      }
+    }
+  }
+  if (!whole) return StoreNarrowFirst(sum0, d, output, static_cast<size_t>(last));
+  StoreNarrow(sum0, d, output);
+  if constexpr (kVectors > 1) StoreNarrow(sum1, d, output + lanes);
+  if constexpr (kVectors == 4) {
+    StoreNarrow(sum2, d, output + 2 * lanes);
+    StoreNarrow(sum3, d, output + 3 * lanes);
+  }
+}
+
+// Sums points [first, first + count) for some channels.
+template <class F, class S, class T>
+void SumPoints(const PointTile<F>& tile, int64_t first, int64_t count, const Taps<const S>& taps,
+               int64_t channels, T* output) {
+  const auto sum = [&](auto vectors, int64_t c, int64_t last) PORTACL_INLINE_LAMBDA {
+    SumBlock<decltype(vectors)::value>(tile, first, count, taps, c, last, output + c);
+  };
+  ForVectors(hn::ScalableTag<F>(), channels, sum);
+}
+
+// The same for each of the points by itself: outputs lie `pitch` elements apart.
+template <class F, class S, class T>
+HWY_NOINLINE void SumEach(const PointTile<F>& tile, int64_t first, int64_t count,
+                          const Taps<const S>& taps, int64_t channels, T* output, int64_t pitch) {
+  const auto sum = [&](auto vectors, int64_t c, int64_t last) PORTACL_INLINE_LAMBDA {
+    for (int64_t i = 0; i < count; ++i) {
+      SumBlock<decltype(vectors)::value>(tile, first + i, 1, taps, c, last, output + i * pitch + c);
+    }
+  };
+  ForVectors(hn::ScalableTag<F>(), channels, sum);
+}
+
+// ---- gradients of points ------------------------------------------------------------------------
+
+// The dot products over channels of a gradient and four taps.
+template <class T, class F>
+HWY_INLINE void DotTaps(const T* HWY_RESTRICT grad, const T* nw_taps, const T* ne_taps,
+                        const T* sw_taps, const T* se_taps, int64_t channels, F* HWY_RESTRICT dot) {
+  using Block = BlockTag<F, 16>;
+  using VB = hn::Vec<Block>;
+  constexpr int kBlockVectors = 16 / kBlockLanes<F, 16>;
+  const Block d;
+  constexpr int64_t kLanes = kBlockLanes<F, 16>;
+  const auto sum = [&](int r, VB& nw, VB& ne, VB& sw, VB& se) PORTACL_INLINE_LAMBDA {
+    nw = ne = sw = se = hn::Zero(d);
+    int64_t c = r * kLanes;
+    for (; c + kLanes <= channels; c += 16) {
+      const VB g = LoadWide(d, grad + c);
+      nw = hn::MulAdd(g, LoadWide(d, nw_taps + c), nw);
+      ne = hn::MulAdd(g, LoadWide(d, ne_taps + c), ne);
+      sw = hn::MulAdd(g, LoadWide(d, sw_taps + c), sw);
+      se = hn::MulAdd(g, LoadWide(d, se_taps + c), se);
+    }
+    if (c >= channels) return;
+    const auto left = static_cast<size_t>(channels - c);
+    const auto some = hn::FirstN(d, left);  // other lanes stay as they are, -0 too
+    const VB g = LoadWideFirst(d, grad + c, left);
+    const auto add = [&](const T* taps, VB lanes) PORTACL_INLINE_LAMBDA {
+      return hn::IfThenElse(some, hn::MulAdd(g, LoadWideFirst(d, taps + c, left), lanes), lanes);
+    };
+    nw = add(nw_taps, nw);
+    ne = add(ne_taps, ne);
+    sw = add(sw_taps, sw);
+    se = add(se_taps, se);
+  };
+  VB nw = hn::Zero(d), ne = nw, sw = nw, se = nw;
+  SumTree<kBlockVectors, kBlockVectors, 0, 1>(sum, nw, ne, sw, se);
+  StoreTreeSums(d, nw, ne, dot);
+  StoreTreeSums(d, sw, se, dot + 2);
+}
+
+// Of points [first, first + count): over the tile's dots. Their gradients lie `pitch` elements
+// apart; 0: they share one.
+template <class F, class T>
+HWY_NOINLINE void DotPoints(const PointTile<F>& tile, int64_t first, int64_t count, const T* grad,
+                            int64_t pitch, const Taps<const T>& taps, int64_t channels) {
+  for (int64_t i = first; i < first + count; ++i, grad += pitch) {
+    if (tile.state[i] != 1) continue;
+    const auto at = [&](size_t tap) PORTACL_INLINE_LAMBDA {
+      const int64_t key = tile.key[tap][i];
+      return key < 0 ? taps.outside : taps.first + key * taps.pitch;
+    };
+    DotTaps(grad, at(0), at(1), at(2), at(3), channels, tile.dot + 4 * i);
+  }
+}
+
+// From the dot products of a vector of points, number i and on: the sample's, which is the gradient
+// of the points' weights, and its slopes along x and y.
+template <class F, class VP = hn::Vec<PointVector<F>>>
+HWY_INLINE void SlopesAt(const PointTile<F>& tile, int64_t i, VP& weight, VP& slope_x,
+                         VP& slope_y) {
+  const PointVector<F> d;
+  const hn::RebindToSigned<PointVector<F>> di;
+  VP nw, ne, sw, se;
+  LoadDeinterleaved4(d, tile.dot + 4 * i, nw, ne, sw, se);
+  const auto inside = [&](size_t tap, VP dot) PORTACL_INLINE_LAMBDA {
+    const auto key = hn::LoadU(di, tile.key[tap] + i);
+    return hn::IfThenElseZero(hn::RebindMask(d, hn::Gt(key, hn::Set(di, -1))), dot);
+  };
+  nw = inside(0, nw);
+  ne = inside(1, ne);
+  sw = inside(2, sw);
+  se = inside(3, se);
+  const VP tx = hn::LoadU(d, tile.tx + i), ty = hn::LoadU(d, tile.ty + i);
+  const VP ux = hn::LoadU(d, tile.ux + i), uy = hn::LoadU(d, tile.uy + i);
+  weight = hn::Mul(hn::Mul(ux, uy), nw);
+  weight = hn::MulAdd(hn::Mul(tx, uy), ne, weight);
+  weight = hn::MulAdd(hn::Mul(ux, ty), sw, weight);
+  weight = hn::MulAdd(hn::Mul(tx, ty), se, weight);
+  slope_x = hn::MulAdd(hn::Sub(se, sw), ty, hn::Mul(hn::Sub(ne, nw), uy));
+  slope_y = hn::MulAdd(hn::Sub(se, ne), tx, hn::Mul(hn::Sub(sw, nw), ux));
+}
+
+// Stores them over attention and xy: 0 of points that contribute nothing, NaN of others.
+template <class F, class VP = hn::Vec<PointVector<F>>>
+HWY_INLINE void StorePointGrads(const PointTile<F>& tile, int64_t i, VP weight, VP x, VP y) {
+  const PointVector<F> d;
+  const hn::RebindToSigned<PointVector<F>> di;
+  const auto state = hn::LoadU(di, tile.state + i);
+  const auto usable = hn::RebindMask(d, hn::Eq(state, hn::Set(di, 1)));
+  const auto is_nan = hn::RebindMask(d, hn::Gt(state, hn::Set(di, 1)));
+  const VP other = hn::IfThenElseZero(is_nan, hn::Set(d, std::numeric_limits<F>::quiet_NaN()));
+  hn::StoreU(hn::IfThenElse(usable, weight, other), d, tile.attention + i);
+  hn::StoreInterleaved2(hn::IfThenElse(usable, x, other), hn::IfThenElse(usable, y, other), d,
+                        tile.xy + 2 * i);
+}
+
+// ---- gradients of keys --------------------------------------------------------------------------
+
+// kVectors vectors of channels from channel c on, the last of `last` lanes.
+template <int kVectors, class F, class T>
+HWY_INLINE void AddBlock(const PointTile<F>& tile, int64_t first, int64_t count,
+                         const T* HWY_RESTRICT grad, int64_t last, const Taps<F>& taps, int64_t c) {
+  const SumTag<F> d;
+  using V = hn::Vec<SumTag<F>>;
+  const int64_t lanes = Length(d);
+  const auto some = static_cast<size_t>(last);
+  const bool whole = last == lanes;
+  const V g0 = whole ? LoadWide(d, grad) : LoadWideFirst(d, grad, some);
+  const auto rest = [&](int v) PORTACL_INLINE_LAMBDA {
+    return v < kVectors ? LoadWide(d, grad + v * lanes) : hn::Zero(d);
+  };
+  const V g1 = rest(1), g2 = rest(2), g3 = rest(3);
+  for (int64_t i = first; i < first + count; ++i) {
+    if (tile.state[i] != 1) continue;
+    for (size_t tap = 0; tap < 4; ++tap) {
+      const int64_t key = tile.key[tap][i];
+      F* const sums = (key < 0 ? taps.outside : taps.first + key * taps.pitch) + c;
+      const V weight = hn::Set(d, tile.weight[tap][i]);
+      if (kVectors == 1 && !whole) {
+        StoreFirst(hn::MulAdd(weight, g0, LoadFirst(d, sums, some)), d, sums, some);
+        continue;
+      }
+      const auto add = [&](int v, V g) PORTACL_INLINE_LAMBDA {
+        if (v >= kVectors) return;
+        F* const to = sums + v * lanes;
+        hn::StoreU(hn::MulAdd(weight, g, hn::LoadU(d, to)), d, to);
+      };
+      add(0, g0);
+      add(1, g1);
+      add(2, g2);
+      add(3, g3);
+    }
+  }
+}
+
+// Adds what points [first, first + count), which share their gradient, give to some channels.
+template <class F, class T>
+void AddPoints(const PointTile<F>& tile, int64_t first, int64_t count, const T* grad,
+               const Taps<F>& taps, int64_t channels) {
+  const auto add = [&](auto vectors, int64_t c, int64_t last) PORTACL_INLINE_LAMBDA {
+    AddBlock<decltype(vectors)::value>(tile, first, count, grad + c, last, taps, c);
+  };
+  ForVectors(SumTag<F>(), channels, add);
+}
+
+// The same of points with gradients of their own, for `rows` rows of `count` points: from one to
+// the next it is row_step and step in the tile, grad_row and grad_step among the gradients.
+struct PointGrid {
+  int64_t first, rows, count;
+  int64_t row_step, step;
+  int64_t grad_row, grad_step;
+};
+template <class F, class T>
+HWY_NOINLINE void AddEach(const PointTile<F>& tile, const PointGrid& grid, const T* grads,
+                          const Taps<F>& taps, int64_t channels) {
+  const auto add = [&](auto vectors, int64_t c, int64_t last) PORTACL_INLINE_LAMBDA {
+    for (int64_t row = 0; row < grid.rows; ++row) {
+      int64_t at = grid.first + row * grid.row_step;
+      const T* grad = grads + row * grid.grad_row + c;
+      for (int64_t i = 0; i < grid.count; ++i, at += grid.step, grad += grid.grad_step) {
+        AddBlock<decltype(vectors)::value>(tile, at, 1, grad, last, taps, c);
+      }
+    }
+  };
+  ForVectors(SumTag<F>(), channels, add);
+}
+
+}  // namespace portacl::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif  // PORTACL_HWY_TARGET
+
+#endif  // include guard per target

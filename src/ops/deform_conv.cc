@@ -1,0 +1,489 @@
+// Deformable convolution, its samples alone, and their gradients: checks in the pages' order, and
+// the plan.
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "base/checked.h"
+#include "ops/call.h"
+#include "ops/channels_first.h"
+#include "ops/deform_conv_params.h"
+#include "ops/kernels.h"
+#include "ops/plan.h"
+#include "ops/refusal.h"
+#include "ops/select_kernel.h"
+#include "ops/settings.h"
+#include "ops/shared_checks.h"
+
+namespace portacl::ops {
+namespace {
+
+using base::Dims;
+using base::Status;
+using base::TensorDesc;
+
+// A tensor of a call: its number among the inputs, or the outputs; kNone where the operator has
+// none.
+struct Place {
+  static constexpr int kNone = -1;
+  int index = kNone;
+  bool output = false;
+};
+
+// Where the operators have which tensor.
+struct Places {
+  Place input, weight, offset, mask, bias, grad_output, columns;
+  Place output, out_columns, input_grad, weight_grad, offset_grad, mask_grad, bias_grad;
+};
+constexpr Place In(int index) { return {index, false}; }
+constexpr Place Out(int index) { return {index, true}; }
+
+constexpr Places PlacesOf(Op op) {
+  Places at;
+  switch (op) {
+    case Op::kDeformConv2d:
+      at.input = In(0);
+      at.weight = In(1);
+      at.offset = In(2);
+      at.bias = In(3);
+      at.mask = In(4);
+      at.output = Out(0);
+      at.out_columns = Out(1);
+      return at;
+    case Op::kDeformConv2dBackward:
+      at.input = In(0);
+      at.grad_output = In(1);
+      at.columns = In(2);
+      at.weight = In(3);
+      at.offset = In(4);
+      at.mask = In(5);
+      at.input_grad = Out(0);
+      at.weight_grad = Out(1);
+      at.offset_grad = Out(2);
+      at.bias_grad = Out(3);
+      at.mask_grad = Out(4);
+      return at;
+    case Op::kDeformableOffsets:
+      at.input = In(0);
+      at.offset = In(1);
+      at.out_columns = Out(0);
+      return at;
+    default:  // its gradient
+      at.grad_output = In(0);
+      at.input = In(1);
+      at.offset = In(2);
+      at.input_grad = Out(0);
+      at.offset_grad = Out(1);
+      return at;
+  }
+}
+
+// A call by what its arguments are. Lists have been checked where a member says so.
+class Reader {
+ public:
+  explicit Reader(const Call& call) : call_(call), at(PlacesOf(call.signature().op)) {}
+
+  const TensorDesc* Raw(Place place) const {
+    if (place.index == Place::kNone) return nullptr;
+    const auto index = static_cast<size_t>(place.index);
+    return place.output ? call_.output(index) : call_.input(index);
+  }
+  const char* Name(Place place) const {
+    const auto index = static_cast<size_t>(place.index);
+    return place.output ? call_.output_name(index) : call_.input_name(index);
+  }
+  // With the channels first, whatever data_format says.
+  TensorDesc Get(Place place) const {
+    TensorDesc tensor = *Raw(place);
+    if (!channels_last()) return tensor;
+    tensor.format = base::Format::kNHWC;
+    return ChannelsFirst(tensor);
+  }
+  bool Has(Place place) const { return Raw(place) != nullptr; }
+
+  bool named() const { return call_.surface() == Surface::kGraph; }
+  bool channels_last() const { return named() && call_.mode(0) == 1; }
+  bool pairs() const { return !named() && call_.mode(0) == 1; }
+  bool has_weight() const { return at.weight.index != Place::kNone; }
+
+  // ---- once the lists have been checked ----
+
+  std::array<int64_t, 2> kernel() const { return {List(0, 0), List(0, 1)}; }
+  // Along H and W: stride, dilation.
+  std::array<int64_t, 2> Steps(size_t list) const {
+    if (call_.ints(list) == nullptr) return {1, 1};
+    const size_t first = call_.ints(list)->size() - 2;
+    if (!channels_last()) return {List(list, first), List(list, first + 1)};
+    return {List(list, 1), List(list, 2)};
+  }
+  std::array<int64_t, 4> padding() const {
+    return {List(2, 0), List(2, 1), List(2, 2), List(2, 3)};
+  }
+  int64_t groups() const { return has_weight() ? call_.integer(0) : 1; }
+  int64_t offset_groups() const { return call_.integer(has_weight() ? 1 : 0); }
+  // Planes of offsets and masks for each offset group and tap: 2, or 3 with masks behind them. Of
+  // the native API, the tensor's own affair.
+  int64_t PlanesOfPoint(int64_t points) const {
+    if (call_.has_flag(0)) return call_.flag(0) ? 3 : 2;
+    const bool joined = !Has(at.mask) && Raw(at.offset)->shape[1] == 3 * points;
+    return joined ? 3 : 2;
+  }
+
+ private:
+  int64_t List(size_t list, size_t index) const { return (*call_.ints(list))[index]; }
+  const Call& call_;
+
+ public:
+  const Places at;
+};
+
+// Elements along one axis: how many positions the kernel has. Null if 64 bits do not hold it.
+std::optional<int64_t> PositionsAlong(int64_t extent, int64_t before, int64_t behind,
+                                      int64_t kernel, int64_t stride, int64_t dilation) {
+  int64_t padded = 0, reach = 0;
+  const bool fits =
+      base::CheckedAdd(extent, before, &padded) && base::CheckedAdd(padded, behind, &padded) &&
+      base::CheckedMul(kernel - 1, dilation, &reach) && base::CheckedAdd(reach, int64_t{1}, &reach);
+  if (!fits) return std::nullopt;
+  return padded < reach ? 0 : (padded - reach) / stride + 1;
+}
+
+class DeformConvChecks {
+ public:
+  explicit DeformConvChecks(const Call& call)
+      : call_(call), refusals_(call.op(), call.surface()), read_(call), at_(read_.at) {}
+
+  Status Run() const {
+    const SharedChecks shared(call_);
+    PORTACL_RETURN_IF_ERROR(shared.Arguments());
+    PORTACL_RETURN_IF_ERROR(shared.DTypes());
+    PORTACL_RETURN_IF_ERROR(shared.Formats());
+    PORTACL_RETURN_IF_ERROR(shared.Ranks());
+    PORTACL_RETURN_IF_ERROR(shared.Lists());
+    PORTACL_RETURN_IF_ERROR(Ones());
+    PORTACL_RETURN_IF_ERROR(Numbers());
+    return Shapes();
+  }
+
+ private:
+  // The axes that no kernel moves along.
+  Status Ones() const {
+    for (const size_t list : {size_t{1}, size_t{3}}) {
+      if (call_.ints(list) == nullptr || call_.ints(list)->size() != 4) continue;
+      const size_t channel = read_.channels_last() ? 3 : 1;
+      for (const size_t axis : {size_t{0}, channel}) {
+        if ((*call_.ints(list))[axis] == 1) continue;
+        return refusals_.Refuse(Rule::kAttribute, "{}[{}] is {}, but must be 1",
+                                call_.ints_name(list), axis, (*call_.ints(list))[axis]);
+      }
+    }
+    return {};
+  }
+
+  Status Numbers() const {
+    const std::array<Place, 2> of = {at_.weight, at_.offset};
+    const size_t first = read_.has_weight() ? 0 : 1;
+    for (size_t i = first; i < of.size(); ++i) {
+      const int64_t value = call_.integer(i - first);
+      if (value >= 1) continue;
+      return refusals_.Refuse(Rule::kAttribute, "{} is {}, but must be at least 1",
+                              call_.integer_name(i - first), value);
+    }
+    if (call_.mode(0) < 0 || call_.mode(0) > 1) {
+      return refusals_.Refuse(Rule::kAttribute, "{} is {}, but must be 0 (planes) or 1 (pairs)",
+                              call_.mode_name(0), call_.mode(0));
+    }
+    return Limits();
+  }
+
+  // Of the pages; other profiles and APIs have none.
+  Status Limits() const {
+    if (call_.surface() != Surface::kAclnn || CurrentProfile() == Profile::kOpen) return {};
+    const auto [rows, columns] = read_.kernel();
+    constexpr int64_t kMostTaps = 2048, kMostOfColumn = 65535;
+    if (rows > kMostTaps || columns > kMostTaps || rows * columns > kMostTaps) {
+      return refusals_.Refuse(Rule::kAttribute, "{} is {} x {}, but must have at most {} taps",
+                              call_.ints_name(0), rows, columns, kMostTaps);
+    }
+    const int64_t channels = read_.Raw(at_.input)->shape[1] / read_.groups();
+    if (channels <= kMostOfColumn / (rows * columns)) return {};
+    return refusals_.Refuse(Rule::kInput,
+                            "{} has {} channels a group and {} x {} taps, but their "
+                            "product must be at most {}",
+                            read_.Name(at_.input), channels, rows, columns, kMostOfColumn);
+  }
+
+  Status Shapes() const {
+    const Dims image = read_.Get(at_.input).shape;
+    const bool native = call_.surface() == Surface::kNative;
+    for (const int axis : {1, 2, 3}) {
+      if (image[axis] >= (native && axis == 1 ? 0 : 1)) continue;
+      return refusals_.Refuse(Rule::kInput, "{} has shape {}, but {} must be at least 1",
+                              read_.Name(at_.input), image.ToString(), "CHW"[axis - 1]);
+    }
+    PORTACL_RETURN_IF_ERROR(Divides(image[1], read_.groups(), 0));
+    PORTACL_RETURN_IF_ERROR(Divides(image[1], read_.offset_groups(), read_.has_weight() ? 1 : 0));
+    std::array<int64_t, 2> out{};
+    PORTACL_RETURN_IF_ERROR(Positions(image, &out));
+    PORTACL_RETURN_IF_ERROR(Weight(image));
+    PORTACL_RETURN_IF_ERROR(Offsets(image[0], out));
+    return Others(image, out);
+  }
+
+  Status Divides(int64_t channels, int64_t groups, size_t number) const {
+    if (channels % groups == 0) return {};
+    return refusals_.Refuse(Rule::kAttribute, "{} is {}, but must divide the {} channels of {}",
+                            call_.integer_name(number), groups, channels, read_.Name(at_.input));
+  }
+
+  Status Positions(const Dims& image, std::array<int64_t, 2>* out) const {
+    const auto kernel = read_.kernel(), stride = read_.Steps(1), dilation = read_.Steps(3);
+    const auto padding = read_.padding();
+    constexpr int64_t kMost = (int64_t{1} << 31) - 1;  // of pixels, positions
+    for (size_t axis = 0; axis < 2; ++axis) {
+      const int64_t extent = image[static_cast<int>(axis) + 2];
+      const auto count = PositionsAlong(extent, padding[2 * axis], padding[2 * axis + 1],
+                                        kernel[axis], stride[axis], dilation[axis]);
+      if (count && *count >= 1 && *count <= kMost) {
+        (*out)[axis] = *count;
+        continue;
+      }
+      return refusals_.Refuse(
+          Rule::kInput,
+          "{} has shape {}: along {} no position fits, or too many, for {} {}, {} "
+          "{}, padding {} and {}, dilation {}",
+          read_.Name(at_.input), image.ToString(), "HW"[axis], call_.ints_name(0), kernel[axis],
+          call_.ints_name(1), stride[axis], padding[2 * axis], padding[2 * axis + 1],
+          dilation[axis]);
+    }
+    const auto [rows, columns] = *out;
+    int64_t taps = 0, planes = 0;
+    const bool counted = base::CheckedMul(kernel[0], kernel[1], &taps) &&
+                         base::CheckedMul(taps, 3 * read_.offset_groups(), &planes);
+    if (counted && image[2] <= kMost / image[3] && rows <= kMost / columns &&
+        kernel[0] <= kMost / rows && kernel[1] <= kMost / columns) {
+      return {};
+    }
+    return refusals_.Refuse(Rule::kInput,
+                            "{} has shape {}, but must have at most {} pixels, and "
+                            "as many positions",
+                            read_.Name(at_.input), image.ToString(), kMost);
+  }
+
+  Status Weight(const Dims& image) const {
+    if (!read_.has_weight()) return {};
+    const Dims& weight = read_.Raw(at_.weight)->shape;
+    const auto [rows, columns] = read_.kernel();
+    const int64_t least = call_.surface() == Surface::kNative ? 0 : 1;
+    if (weight[0] < least || weight[0] % read_.groups() != 0) {
+      return refusals_.Refuse(Rule::kInput, "{} has shape {}, but its {} outputs must be {} x {}",
+                              read_.Name(at_.weight), weight.ToString(), weight[0],
+                              least == 0 ? "any number" : "at least 1", read_.groups());
+    }
+    return Shape(at_.weight, {weight[0], image[1] / read_.groups(), rows, columns});
+  }
+
+  Status Offsets(int64_t images, std::array<int64_t, 2> out) const {
+    const auto [rows, columns] = read_.kernel();
+    const int64_t points = read_.offset_groups() * rows * columns;
+    const int64_t planes = read_.PlanesOfPoint(points);
+    PORTACL_RETURN_IF_ERROR(Shape(at_.offset, {images, planes * points, out[0], out[1]}));
+    PORTACL_RETURN_IF_ERROR(Shape(at_.offset_grad, {images, planes * points, out[0], out[1]}));
+    PORTACL_RETURN_IF_ERROR(Shape(at_.mask, {images, points, out[0], out[1]}));
+    if (read_.Has(at_.mask_grad) && !read_.Has(at_.mask)) {
+      return refusals_.Refuse(Rule::kOutput, "{} is given, but {} is null",
+                              read_.Name(at_.mask_grad), read_.Name(at_.mask));
+    }
+    return Shape(at_.mask_grad, {images, points, out[0], out[1]});
+  }
+
+  Status Others(const Dims& image, std::array<int64_t, 2> out) const {
+    const auto [rows, columns] = read_.kernel();
+    const std::array<int64_t, 4> samples = {image[0], image[1], out[0] * rows, out[1] * columns};
+    PORTACL_RETURN_IF_ERROR(Shape(at_.input_grad, {image[0], image[1], image[2], image[3]}));
+    PORTACL_RETURN_IF_ERROR(Shape(at_.columns, samples));
+    PORTACL_RETURN_IF_ERROR(Shape(at_.out_columns, samples));
+    if (!read_.has_weight()) return Shape(at_.grad_output, samples);
+    const Dims& weight = read_.Raw(at_.weight)->shape;
+    const std::array<int64_t, 4> result = {image[0], weight[0], out[0], out[1]};
+    PORTACL_RETURN_IF_ERROR(Shape(at_.output, result));
+    PORTACL_RETURN_IF_ERROR(Shape(at_.grad_output, result));
+    PORTACL_RETURN_IF_ERROR(Shape(at_.weight_grad, {weight[0], weight[1], rows, columns}));
+    PORTACL_RETURN_IF_ERROR(Outputs(at_.bias, weight[0]));
+    return Outputs(at_.bias_grad, weight[0]);
+  }
+
+  Status Shape(Place place, const std::array<int64_t, 4>& wanted) const {
+    if (!read_.Has(place)) return {};
+    const Dims got = read_.Get(place).shape;
+    const Dims dims(wanted.data(), 4);
+    if (got == dims) return {};
+    return refusals_.Refuse(place.output ? Rule::kOutput : Rule::kInput,
+                            "{} has shape {}, but must be {}", read_.Name(place),
+                            read_.Raw(place)->shape.ToString(),
+                            read_.channels_last() ? LastOf(wanted).ToString() : dims.ToString());
+  }
+  static Dims LastOf(const std::array<int64_t, 4>& dims) {
+    const std::array<int64_t, 4> moved = {dims[0], dims[2], dims[3], dims[1]};
+    return Dims(moved.data(), 4);
+  }
+  Status Outputs(Place place, int64_t outputs) const {
+    if (!read_.Has(place) || read_.Raw(place)->shape[0] == outputs) return {};
+    return refusals_.Refuse(place.output ? Rule::kOutput : Rule::kInput,
+                            "{} has shape {}, but must be ({})", read_.Name(place),
+                            read_.Raw(place)->shape.ToString(), outputs);
+  }
+
+  const Call& call_;
+  const Refusals refusals_;
+  const Reader read_;
+  const Places& at_;
+};
+
+class DeformConvPlan final : public Plan {
+ public:
+  explicit DeformConvPlan(const Call& call) : Plan(call), at_(PlacesOf(call.signature().op)) {
+    const Reader read(call);
+    for (size_t i = 0; i < call.signature().CountOf(Form::kRead); ++i) {
+      Add(read, In(static_cast<int>(i)));
+    }
+    inputs_ = num_inputs();
+    for (size_t i = 0; i < call.signature().outputs(); ++i) Add(read, Out(static_cast<int>(i)));
+    SetNumbers(read);
+    SetTensors(read);
+    SetLog(read);
+  }
+
+  Status Make() {
+    PORTACL_RETURN_IF_ERROR(CheckMemory());
+    bool empty = true;
+    for (int i = 0; i < num_outputs(); ++i) empty = empty && !tensor(output(i)).has_elements();
+    if (empty) return {};
+    PORTACL_RETURN_IF_ERROR(chosen_.Choose(refusals(), KernelsFor<DeformConvParams>(), params_));
+    kernel_ = chosen_.label();
+    workspace_size_ = chosen_.workspace_size();
+    constexpr int64_t kSmall = 1024;  // elements
+    small_ = true;
+    for (int i = 0; i < num_tensors(); ++i) {
+      small_ = small_ && (!tensor(i).active || tensor(i).desc.NumElements() <= kSmall);
+    }
+    return {};
+  }
+
+  void Run(const Elements& elements, void* workspace) const noexcept override {
+    if (kernel_ == "none") return;
+    Params params = params_;
+    const auto set = [&](auto& tensor, Place place) {
+      if (tensor.has) tensor.data = elements[TensorAt(place)];
+    };
+    ForTensors(params, set);
+    // Masks behind the offsets are a view of the same tensor.
+    const int64_t behind = joined_masks_ * params_.offset.stride[1];
+    const auto size = static_cast<int64_t>(base::DTypeSize(params_.dtype));
+    if (joined_masks_ > 0) {
+      params.mask.data = static_cast<const char*>(params.offset.data) + behind * size;
+      if (params.offset_grad.has) {
+        params.mask_grad.data = static_cast<char*>(params.offset_grad.data) +
+                                joined_masks_ * params_.offset_grad.stride[1] * size;
+      }
+    }
+    chosen_.Run(params, workspace);
+  }
+
+ private:
+  using Params = DeformConvParams;
+
+  void Add(const Reader& read, Place place) {
+    const TensorDesc* const tensor = read.Raw(place);
+    AddTensor(read.Name(place), tensor != nullptr ? *tensor : TensorDesc(), place.output,
+              tensor != nullptr);
+  }
+  void SetLog(const Reader& read) {
+    // The log's function has no pairs and no tensor of masks; nor has a case a tensor that is null.
+    bool complete = !read.pairs() && !read.Has(at_.mask);
+    for (const Place place : {at_.bias, at_.columns, at_.out_columns, at_.input_grad,
+                              at_.weight_grad, at_.offset_grad, at_.bias_grad}) {
+      complete = complete && (place.index == Place::kNone || read.Has(place));
+    }
+    if (!complete) LeaveOutOfTheLog();
+    LogFlag(0, joined_masks_ > 0);
+  }
+  size_t TensorAt(Place place) const {
+    return static_cast<size_t>(place.output ? inputs_ + place.index : place.index);
+  }
+
+  // Calls visit(tensor of the parameters, place) for each that an operator may have.
+  template <class Visit>
+  void ForTensors(Params& p, const Visit& visit) const {
+    visit(p.input, at_.input);
+    visit(p.weight, at_.weight);
+    visit(p.offset, at_.offset);
+    if (joined_masks_ == 0) visit(p.mask, at_.mask);
+    visit(p.bias, at_.bias);
+    visit(at_.weight.index == Place::kNone ? p.grad_columns : p.grad_output, at_.grad_output);
+    visit(p.columns, at_.columns);
+    visit(p.output, at_.output);
+    visit(p.out_columns, at_.out_columns);
+    visit(p.input_grad, at_.input_grad);
+    visit(p.weight_grad, at_.weight_grad);
+    visit(p.offset_grad, at_.offset_grad);
+    if (joined_masks_ == 0) visit(p.mask_grad, at_.mask_grad);
+    visit(p.bias_grad, at_.bias_grad);
+  }
+
+  void SetNumbers(const Reader& read) {
+    params_.backward = at_.grad_output.index != Place::kNone;
+    const TensorDesc image = read.Get(at_.input);
+    params_.dtype = image.dtype;
+    params_.images = image.shape[0];
+    params_.channels = image.shape[1];
+    params_.height = image.shape[2];
+    params_.width = image.shape[3];
+    params_.kernel = read.kernel();
+    params_.stride = read.Steps(1);
+    params_.dilation = read.Steps(3);
+    params_.padding = {read.padding()[0], read.padding()[2]};
+    params_.groups = read.groups();
+    params_.offset_groups = read.offset_groups();
+    if (read.has_weight()) params_.out_channels = read.Raw(at_.weight)->shape[0];
+    const TensorDesc offset = read.Get(at_.offset);
+    params_.out_height = offset.shape[2];
+    params_.out_width = offset.shape[3];
+    const int64_t points = params_.offset_groups * params_.taps();
+    params_.planes = read.pairs() ? DeformConvPlanes{1, 0, 2} : DeformConvPlanes{0, points, 1};
+    if (read.PlanesOfPoint(points) == 3) joined_masks_ = 2 * points;
+  }
+
+  void SetTensors(const Reader& read) {
+    const auto set = [&](auto& tensor, Place place) {
+      tensor.has = read.Has(place);
+      if (!tensor.has) return;
+      const TensorDesc desc = read.Get(place);
+      if (desc.NumElements() > 0) {
+        std::copy_n(desc.strides.data(), desc.strides.rank(), tensor.stride.begin());
+      }
+    };
+    ForTensors(params_, set);
+    if (joined_masks_ == 0) return;
+    params_.mask = params_.offset;
+    params_.mask_grad = params_.offset_grad;
+  }
+
+  const Places at_;
+  int inputs_ = 0;
+  int64_t joined_masks_ = 0;  // the plane of the first mask in the offsets; 0: a tensor of its own
+  Params params_;
+  PlannedKernel<Params> chosen_;
+};
+
+}  // namespace
+
+Status CheckDeformConv(const Call& call) { return DeformConvChecks(call).Run(); }
+
+Status PlanCheckedDeformConv(const Call& call, std::shared_ptr<const Plan>* plan) {
+  return MakePlanOf<DeformConvPlan>(plan, call);
+}
+
+}  // namespace portacl::ops

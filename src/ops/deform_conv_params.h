@@ -1,0 +1,83 @@
+// Parameters of the kernels of deformable convolution: the function, the samples alone, and the
+// gradients of both.
+#ifndef PORTACL_OPS_DEFORM_CONV_PARAMS_H_
+#define PORTACL_OPS_DEFORM_CONV_PARAMS_H_
+
+#include <array>
+#include <cstdint>
+
+#include "base/dtype.h"
+
+namespace portacl::ops {
+
+// A tensor as kernels see it. Strides in elements, any sign; 0 only in tensors that are read. Null:
+// not given, or not wanted.
+template <class Pointer>
+struct DeformConvTensor {
+  Pointer data = nullptr;
+  std::array<int64_t, 4> stride{};
+  bool has = false;  // known when the kernel plans, unlike the address
+};
+
+// The planes of offsets and masks. Of point (n, group, kernel tap, oh, ow), x lies in plane
+// x_plane + step * i, y in y_plane + step * i, with i = group * taps + tap; the mask in plane i of
+// its own view.
+struct DeformConvPlanes {
+  int64_t x = 0;
+  int64_t y = 0;
+  int64_t step = 1;
+};
+
+// A column is the samples of one position: for each tap of the kernel, all channels. Without a
+// weight, the columns themselves are the output, and their gradient is grad_columns.
+struct DeformConvParams {
+  using Read = DeformConvTensor<const void*>;
+  using Written = DeformConvTensor<void*>;
+
+  base::DType dtype = base::DType::kFloat;
+  bool backward = false;
+  int64_t images = 0;
+  int64_t channels = 0;
+  int64_t height = 0;
+  int64_t width = 0;
+  int64_t out_channels = 0;
+  int64_t out_height = 0;
+  int64_t out_width = 0;
+  std::array<int64_t, 2> kernel{};  // along H, W; so are the next three
+  std::array<int64_t, 2> stride{};
+  std::array<int64_t, 2> padding{};  // before the first row and column
+  std::array<int64_t, 2> dilation{};
+  int64_t groups = 1;
+  int64_t offset_groups = 1;
+  DeformConvPlanes planes;
+
+  Read input;         // (images, channels, height, width)
+  Read weight;        // (out_channels, channels / groups, kernel)
+  Read offset;        // (images, planes, out_height, out_width)
+  Read mask;          // (images, offset_groups * taps, out_height, out_width)
+  Read bias;          // (out_channels)
+  Read grad_output;   // like the output
+  Read columns;       // for weight_grad; not given: computed
+  Read grad_columns;  // like the columns
+  Written output;     // (images, out_channels, out_height, out_width)
+  // (images, channels, out_height * kernel[0], out_width * kernel[1]): tap (kh, kw) of position
+  // (oh, ow) at (oh * kernel[0] + kh, ow * kernel[1] + kw)
+  Written out_columns;
+  Written input_grad;
+  Written weight_grad;
+  Written offset_grad;
+  Written mask_grad;
+  Written bias_grad;
+
+  int64_t taps() const { return kernel[0] * kernel[1]; }
+  int64_t positions() const { return out_height * out_width; }
+  int64_t group_channels() const { return channels / groups; }
+  int64_t group_outputs() const { return out_channels / groups; }
+  int64_t offset_channels() const { return channels / offset_groups; }
+  bool wants_columns() const { return out_columns.has || output.has; }
+  bool wants_point_grads() const { return offset_grad.has || mask_grad.has; }
+};
+
+}  // namespace portacl::ops
+
+#endif  // PORTACL_OPS_DEFORM_CONV_PARAMS_H_
