@@ -7,6 +7,12 @@ is imported on its own: ``import portacl.torch; portacl.torch.enable()``.
 Results have the same bits for every number of threads.
 """
 
+from ._deform_conv import (
+    deform_conv2d,
+    deform_conv2d_backward,
+    deformable_offsets,
+    deformable_offsets_backward,
+)
 from ._listed import FUNCTIONS as _FUNCTIONS
 from ._ms_deform_attn import ms_deform_attn, ms_deform_attn_backward
 from ._operators import (
@@ -42,6 +48,10 @@ __all__ = [
     "__version__",
     "affine_grid",
     "affine_grid_backward",
+    "deform_conv2d",
+    "deform_conv2d_backward",
+    "deformable_offsets",
+    "deformable_offsets_backward",
     "get_num_threads",
     "grid_sampler_2d",
     "grid_sampler_2d_backward",

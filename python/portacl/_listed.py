@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from . import _core, _ms_deform_attn, _operators, _roi_align, _upsample
+from . import _core, _deform_conv, _ms_deform_attn, _operators, _roi_align, _upsample
 from ._arrays import check_out, describe, kind_of
 from ._numbers import choose, extents, factors, number
 
@@ -160,7 +160,7 @@ def operators() -> dict[str, Operator]:
 
 def without_functions() -> list[Operator]:
     """Those that no module here describes."""
-    modules = (_operators, _upsample, _ms_deform_attn, _roi_align)
+    modules = (_operators, _upsample, _ms_deform_attn, _roi_align, _deform_conv)
     written = _operators.PADDED.union(*map(vars, modules))
     return [operator for name, operator in operators().items() if name not in written]
 

@@ -116,6 +116,10 @@ struct PythonTypeOf<Form::kInteger> {
   using Type = int64_t;
 };
 template <>
+struct PythonTypeOf<Form::kInts> {
+  using Type = std::vector<int64_t>;
+};
+template <>
 struct PythonTypeOf<Form::kChoice> {
   using Type = int32_t;
 };
@@ -132,8 +136,8 @@ class ArgumentNames {
   explicit ArgumentNames(const Function& function) : function_(function) {}
   template <Form kForm>
   auto Of() {
-    if constexpr (kForm == Form::kWritten) {
-      return Next().none();
+    if constexpr (kForm == Form::kRead || kForm == Form::kWritten) {
+      return Next().none();  // AddArray() refuses it where there must be an array
     } else {
       return Next();
     }
@@ -164,6 +168,8 @@ class CallReader {
       call_.reals.at(real_++) = value;
     } else if constexpr (kForm == Form::kInteger) {
       call_.integers.at(integer_++) = value;
+    } else if constexpr (kForm == Form::kInts) {
+      AddList(value);
     } else if constexpr (kForm == Form::kChoice) {
       call_.choices.at(choice_++) = value;
     } else {
@@ -174,6 +180,15 @@ class CallReader {
   void Run(int32_t threads) const { portacl_python::Run(call_, threads); }
 
  private:
+  void AddList(const std::vector<int64_t>& values) {
+    const size_t count = PartsOf(function_.signature.parameters[at_]);
+    if (values.size() != count) {
+      PyErr_Format(PyExc_ValueError, "%s has %zu values, but must have %zu",
+                   function_.names[at_].c_str(), values.size(), count);
+      throw nb::python_error();
+    }
+    for (const int64_t value : values) call_.lists.at(list_++) = value;
+  }
   void AddArray(nb::handle array, const char* name, ArrayView::Access access) {
     if (!array.is_none() || function_.signature.parameters[at_].unset == nullptr) {
       views_[tensor_].emplace(array, name, access, elements());
@@ -195,6 +210,7 @@ class CallReader {
   Call call_;
   std::array<std::optional<ArrayView>, kMaxTensors> views_;
   size_t at_ = 0, tensor_ = 0, real_ = 0, integer_ = 0, choice_ = 0, flag_ = 0;
+  size_t list_ = 0;
 };
 
 nb::tuple Describe(nb::handle array, const char* name, bool pictures) {

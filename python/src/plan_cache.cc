@@ -24,6 +24,16 @@ namespace {
 // Plans are kept up to so many bytes, about: a thousand of images of 64 x 64 pixels.
 constexpr size_t kMostBytes = size_t{32} << 20;
 
+// The planning functions, by operator.
+constexpr auto kNatives = [] {
+  std::array<const portacl::ops::Signature*, std::size(portacl::ops::kOperators)> natives{};
+  for (const auto* const function : portacl::ops::kNativeFunctions) {
+    natives[static_cast<size_t>(function->op)] = function;
+  }
+  return natives;
+}();
+const portacl::ops::Signature& NativeOf(Op op) { return *kNatives[static_cast<size_t>(op)]; }
+
 using SharedPlan = std::shared_ptr<const portaclPlan>;
 
 // Everything that a plan depends on; addresses are not part of it. As few words as the tensors have
@@ -37,6 +47,9 @@ class Key {
     Add(Pack(call.flags[0], call.flags[1]));
     for (const double real : call.reals) Add(std::bit_cast<uint64_t>(real));
     for (const int64_t integer : call.integers) Add(static_cast<uint64_t>(integer));
+    if (NativeOf(call.op).CountOf(portacl::ops::Form::kInts) > 0) {
+      for (const int64_t value : call.lists) Add(static_cast<uint64_t>(value));
+    }
     for (const portaclTensor* tensor : call.tensors) {
       if (tensor == nullptr) {
         Add(Pack(-1, -1));
@@ -80,7 +93,7 @@ class Key {
 
   uint64_t hash_ = 0;
   size_t size_ = 0;
-  std::array<uint64_t, 10 + kMaxTensors*(1 + 2 * kAxes)> words_;  // the first size_ count
+  std::array<uint64_t, 20 + kMaxTensors*(1 + 2 * kAxes)> words_;  // the first size_ count
 };
 
 class PlanCache {
@@ -171,6 +184,12 @@ class Arguments {
       return call_.reals[real_++];
     } else if constexpr (kForm == Form::kInteger) {
       return call_.integers[integer_++];
+    } else if constexpr (kForm == Form::kInts) {
+      const portacl::ops::Signature& function = NativeOf(call_.op);
+      const size_t at = function.PositionOf(Form::kInts, list_++);
+      const int64_t* const list = call_.lists.data() + listed_;
+      listed_ += PartsOf(function.parameters[at]);
+      return list;
     } else if constexpr (kForm == Form::kChoice) {
       return call_.choices[choice_++];
     } else {
@@ -182,6 +201,7 @@ class Arguments {
  private:
   const Call& call_;
   size_t tensor_ = 0, real_ = 0, integer_ = 0, choice_ = 0, flag_ = 0;
+  size_t list_ = 0, listed_ = 0;
 };
 
 int32_t MakePlan(const Call& call, portaclPlan** plan) {

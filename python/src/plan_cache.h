@@ -15,7 +15,7 @@
 
 namespace portacl_python {
 
-inline constexpr int kMaxTensors = 9;
+inline constexpr int kMaxTensors = 11;
 
 using portacl::ops::Op;
 
@@ -28,6 +28,7 @@ struct Call {
   std::array<int64_t, 3> integers{};
   std::array<int32_t, 2> choices{};  // interpolation and padding of the grid sampler
   std::array<int32_t, 2> flags{};    // align_corners, antialias
+  std::array<int64_t, 10> lists{};   // one behind the other, by the parameters' symbols
 };
 
 // Plans the call, or finds its plan, and runs it. Returns a PORTACL_... code; the message is then

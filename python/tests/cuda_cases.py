@@ -223,7 +223,9 @@ def main():
     options = parser.parse_args()
     # Deformable attention has no kernels for GPUs: it is refused there.
     names = sorted(
-        name for name in _core.native_signatures() if not name.startswith(("ms_deform_attn", "roi_align"))
+        name
+        for name in _core.native_signatures()
+        if not name.startswith(("ms_deform_attn", "roi_align", "deform"))
     )
     if options.large:
         names = [name for name in names if name.startswith("grid_sampler")]

@@ -19,6 +19,27 @@ from portacl.testing._program import run
 SAMPLER = "grid_sampler_2d_backward input=2x3x6x5 grid=2x4x7x2 seed=5"
 
 
+def deform_conv2d(i, a):
+    """By the planes of offsets that the vendor's function has."""
+    lists = [list(a[name]) for name in ("kernelSize", "stride", "padding", "dilation")]
+    lists[1::2] = lists[1][2:], lists[3][2:]
+    rest = (*lists, a["groups"], a["deformableGroups"], 0)
+    image, weight = i["input" if "input" in i else "x"], i["weight"]
+    if "gradOutput" in i:
+        shapes = image.shape, weight.shape, i["offset"].shape, weight.shape[:1]
+        results = [np.empty(shape, image.dtype) for shape in shapes]
+        read = image, i["gradOutput"], i["offsetOut"], weight, i["offset"], None
+        portacl._core.deform_conv2d_backward(*read, *rest, *results, None)
+        return tuple(results)
+    n, c, oh, ow = *image.shape[:2], *i["offset"].shape[2:]
+    kh, kw = weight.shape[2:]
+    shapes = (n, weight.shape[0], oh, ow), (n, c, oh * kh, ow * kw)
+    results = [np.empty(shape, image.dtype) for shape in shapes]
+    read = image, weight, i["offset"], i["biasOptional"], None
+    portacl._core.deform_conv2d(*read, *rest, *results)
+    return tuple(results)
+
+
 def own_results(case):
     """The case through the package's functions."""
     sample = sample_inputs(case)
@@ -41,6 +62,11 @@ def own_results(case):
     if case.operator == "ms_deform_attn":  # heads and channels are one axis of its result
         joined = portacl.ms_deform_attn(*i.values())
         return joined.reshape(*i["location"].shape[:3], i["value"].shape[3])
+    if case.operator.startswith("deformable_offsets"):
+        names = ("kernelSize", "stride", "padding", "dilation", "offsetGroups")
+        return getattr(portacl, case.operator)(*i.values(), *(a[name] for name in names))
+    if case.operator.startswith("deform_conv2d"):
+        return deform_conv2d(i, a)
     if case.operator.startswith("roi_align"):
         size = a["inputShape"] if "inputShape" in a else (a["pooledHeight"], a["pooledWidth"])
         numbers = (a["spatialScale"], a["samplingRatio"], a["aligned"])

@@ -11,7 +11,7 @@ from torch._C._functorch import peek_interpreter_stack
 from torch.autograd import forward_ad
 
 from .. import _core, _listed
-from . import _kernels, _ms_deform_attn, _roi_align
+from . import _deform_conv, _kernels, _ms_deform_attn, _roi_align
 from ._results import empty, memory_format_like
 
 _TAGS = (torch.Tag.pt2_compliant_tag,)
@@ -66,7 +66,7 @@ torch.library.define(
     tags=_TAGS,
 )
 
-for _name, _schema in (_ms_deform_attn.SCHEMAS | _roi_align.SCHEMAS).items():
+for _name, _schema in (_ms_deform_attn.SCHEMAS | _roi_align.SCHEMAS | _deform_conv.SCHEMAS).items():
     torch.library.define(f"portacl::{_name}", _schema, tags=_TAGS)
 
 ops = torch.ops.portacl
@@ -376,30 +376,35 @@ _register_linear(
 )
 
 
-def _register_ms_deform_attn() -> None:
-    """Kernels, shapes for compilers and derivatives of multi-scale deformable attention."""
-    name = "ms_deform_attn"
-    torch.library.impl(f"portacl::{name}", "cpu", _ms_deform_attn.kernel)
-    torch.library.impl(f"portacl::{name}_backward", "cpu", _ms_deform_attn.backward_kernel)
-    torch.library.register_fake(f"portacl::{name}", _ms_deform_attn.fake)
-    torch.library.register_fake(f"portacl::{name}_backward", _ms_deform_attn.fake_backward)
+def _register_once(module: Any) -> None:
+    """Kernels, shapes for compilers and derivatives of a function and its gradients.
+
+    The gradients have no derivatives.
+    """
+    name = module.NAMES[0]
+    torch.library.impl(f"portacl::{name}", "cpu", module.kernel)
+    torch.library.impl(f"portacl::{name}_backward", "cpu", module.backward_kernel)
+    torch.library.register_fake(f"portacl::{name}", module.fake)
+    torch.library.register_fake(f"portacl::{name}_backward", module.fake_backward)
     torch.library.register_autograd(
-        f"portacl::{name}",
-        _ms_deform_attn.gradients,
-        setup_context=_ms_deform_attn.setup,
-        lib=_library,
+        f"portacl::{name}", module.gradients, setup_context=module.setup, lib=_library
     )
     torch.library.register_autograd(
         f"portacl::{name}_backward",
-        _ms_deform_attn.refuse_second_order,
-        setup_context=_ms_deform_attn.setup,
+        module.refuse_second_order,
+        setup_context=module.setup,
         lib=_library,
     )
-    for listed in _ms_deform_attn.NAMES:
-        _TANGENT_RULES[listed] = _ms_deform_attn.refused_tangent
 
 
-_register_ms_deform_attn()
+_register_once(_ms_deform_attn)
+for _listed_name in _ms_deform_attn.NAMES:
+    _TANGENT_RULES[_listed_name] = _ms_deform_attn.refused_tangent
+_register_once(_deform_conv)
+for _listed_name in _deform_conv.NAMES:
+    _TANGENT_RULES[_listed_name] = _deform_conv.refused_tangent
+# Like torchvision's: in float32, whatever autocast asks for.
+torch.library.register_autocast("portacl::deform_conv2d", "cpu", torch.float32)
 
 
 def _register_roi_align(name: str) -> None:

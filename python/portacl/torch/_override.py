@@ -19,7 +19,7 @@ from torch._C._functorch import peek_interpreter_stack
 
 from .. import _core
 from .._numbers import flag
-from . import _attention, _compiled, _kernels, _roi_align, _volumes
+from . import _attention, _compiled, _deform_conv, _kernels, _roi_align, _volumes
 from ._host_threads import LIBRARY
 
 _lock = threading.Lock()
@@ -356,6 +356,7 @@ def enable(
     *,
     msda: bool = True,
     roi_align: bool = True,
+    deform_conv: bool = True,
     volumes_aa: bool = False,
 ) -> None:
     """Compute these gradients with portacl in this process, until ``disable()``.
@@ -388,6 +389,8 @@ def enable(
         roi_align: compute ``torchvision.ops.roi_align`` on the CPU, in both directions, with
             bfloat16 too; the last bits differ from torchvision's. ``roi_align=False`` leaves
             torchvision's kernels.
+        deform_conv: the same of ``torchvision.ops.deform_conv2d``. A NaN among the offsets gives
+            NaN at its position, where torchvision 0.29 ends the process.
         volumes_aa: let ``torch.nn.functional.interpolate`` take ``antialias=True`` for (N, C, L)
             and (N, C, D, H, W), on both devices; PyTorch refuses them. Modes: linear, trilinear,
             bicubic (cubic along every axis) and lanczos. A function that was imported by its name
@@ -400,12 +403,14 @@ def enable(
     """
     forward, msda = flag("forward", forward), flag("msda", msda)
     roi_align, volumes_aa = flag("roi_align", roi_align), flag("volumes_aa", volumes_aa)
+    deform_conv = flag("deform_conv", deform_conv)
     gradients, functions = _replacements(device)
     _check_gpu(device)
     _volumes.set_enabled(volumes_aa)
     if device == "cpu":
         _attention.set_enabled(msda)
         _roi_align.set_enabled(roi_align)
+        _deform_conv.set_enabled(deform_conv)
     with _lock:
         before = gradients.enabled, functions.enabled
         gradients.enabled, functions.enabled = True, forward
@@ -427,6 +432,7 @@ def disable() -> None:
     """
     _attention.set_enabled(False)
     _roi_align.set_enabled(False)
+    _deform_conv.set_enabled(False)
     _volumes.set_enabled(False)
     with _lock:
         for replacements in _REPLACEMENTS.values():
