@@ -42,7 +42,7 @@ class KernelPlan {
 };
 
 // Which of its paths a kernel may take: "" each one that pays; "slab" this one, whatever it costs;
-// "-packed-evict" each one that pays but "packed", and of the others no variant "evict".
+// "-packed-gathered" each one that pays but "packed", and of the others no variant "gathered".
 class PathChoice {
  public:
   constexpr PathChoice(std::string_view text) : text_(text) {}  // NOLINT(*-explicit-*): a text

@@ -41,8 +41,8 @@ struct LeftOutNames {
 };
 LeftOutNames CheckLeftOut(const std::string& kernel, const std::string& path);
 
-// What PORTACL_IMPL or portaclSetImpl asks for: "avx2", "avx2:slab" or "avx2:-slab-evict"; empty if
-// they ask for nothing.
+// What PORTACL_IMPL or portaclSetImpl asks for: "avx2", "avx2:slab" or "avx2:-slab-gathered"; empty
+// if they ask for nothing.
 struct ForcedKernel {
   std::string name;
   std::string path;  // a text of base::PathChoice

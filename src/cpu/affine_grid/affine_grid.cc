@@ -255,10 +255,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace portacl::cpu {
 
-std::span<const base::Kernel<ops::AffineGridParams>> AffineGridKernels() {
-  static constexpr base::Kernel<ops::AffineGridParams> kKernels[] = {PORTACL_KERNELS(Plan, Run)};
-  return kKernels;
-}
+PORTACL_KERNELS(AffineGrid, Plan, Run)
 
 }  // namespace portacl::cpu
 #endif  // HWY_ONCE

@@ -649,10 +649,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace portacl::cpu {
 
-std::span<const base::Kernel<ops::DeformConvParams>> DeformConvKernels() {
-  static constexpr base::Kernel<ops::DeformConvParams> kKernels[] = {PORTACL_KERNELS(Plan, Run)};
-  return kKernels;
-}
+PORTACL_KERNELS(DeformConv, Plan, Run)
 
 }  // namespace portacl::cpu
 #endif  // HWY_ONCE

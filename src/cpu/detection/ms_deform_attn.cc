@@ -98,10 +98,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace portacl::cpu {
 
-std::span<const base::Kernel<ops::MsDeformAttnParams>> MsDeformAttnKernels() {
-  static constexpr base::Kernel<ops::MsDeformAttnParams> kKernels[] = {PORTACL_KERNELS(Plan, Run)};
-  return kKernels;
-}
+PORTACL_KERNELS(MsDeformAttn, Plan, Run)
 
 }  // namespace portacl::cpu
 #endif  // HWY_ONCE

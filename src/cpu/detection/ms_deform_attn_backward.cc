@@ -256,11 +256,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace portacl::cpu {
 
-std::span<const base::Kernel<ops::MsDeformAttnBackwardParams>> MsDeformAttnBackwardKernels() {
-  static constexpr base::Kernel<ops::MsDeformAttnBackwardParams> kKernels[] = {
-      PORTACL_KERNELS(Plan, Run)};
-  return kKernels;
-}
+PORTACL_KERNELS(MsDeformAttnBackward, Plan, Run)
 
 }  // namespace portacl::cpu
 #endif  // HWY_ONCE

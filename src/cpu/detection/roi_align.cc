@@ -396,10 +396,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace portacl::cpu {
 
-std::span<const base::Kernel<ops::RoiAlignParams>> RoiAlignKernels() {
-  static constexpr base::Kernel<ops::RoiAlignParams> kKernels[] = {PORTACL_KERNELS(Plan, Run)};
-  return kKernels;
-}
+PORTACL_KERNELS(RoiAlign, Plan, Run)
 
 }  // namespace portacl::cpu
 #endif  // HWY_ONCE

@@ -38,29 +38,13 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace portacl::cpu {
 
-std::span<const base::Kernel<ops::GridSampler2DParams>> GridSampler2DKernels() {
-  static constexpr base::Kernel<ops::GridSampler2DParams> kKernels[] = {
-      PORTACL_KERNELS(PlanGridSampler2D, Run2D)};
-  return kKernels;
-}
+PORTACL_KERNELS(GridSampler2D, PlanGridSampler2D, Run2D)
 
-std::span<const base::Kernel<ops::GridSampler2DBackwardParams>> GridSampler2DBackwardKernels() {
-  static constexpr base::Kernel<ops::GridSampler2DBackwardParams> kKernels[] = {
-      PORTACL_KERNELS(PlanGridSampler2DBackward, Run2DBackward)};
-  return kKernels;
-}
+PORTACL_KERNELS(GridSampler2DBackward, PlanGridSampler2DBackward, Run2DBackward)
 
-std::span<const base::Kernel<ops::GridSampler3DParams>> GridSampler3DKernels() {
-  static constexpr base::Kernel<ops::GridSampler3DParams> kKernels[] = {
-      PORTACL_KERNELS(PlanGridSampler3D, Run3D)};
-  return kKernels;
-}
+PORTACL_KERNELS(GridSampler3D, PlanGridSampler3D, Run3D)
 
-std::span<const base::Kernel<ops::GridSampler3DBackwardParams>> GridSampler3DBackwardKernels() {
-  static constexpr base::Kernel<ops::GridSampler3DBackwardParams> kKernels[] = {
-      PORTACL_KERNELS(PlanGridSampler3DBackward, Run3DBackward)};
-  return kKernels;
-}
+PORTACL_KERNELS(GridSampler3DBackward, PlanGridSampler3DBackward, Run3DBackward)
 
 }  // namespace portacl::cpu
 #endif  // HWY_ONCE

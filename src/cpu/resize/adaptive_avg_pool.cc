@@ -530,11 +530,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace portacl::cpu {
 
-std::span<const base::Kernel<ops::AdaptiveAvgPoolParams>> AdaptiveAvgPoolKernels() {
-  static constexpr base::Kernel<ops::AdaptiveAvgPoolParams> kKernels[] = {
-      PORTACL_KERNELS(Plan, Run)};
-  return kKernels;
-}
+PORTACL_KERNELS(AdaptiveAvgPool, Plan, Run)
 
 }  // namespace portacl::cpu
 #endif  // HWY_ONCE

@@ -11,11 +11,7 @@
 #if HWY_ONCE
 namespace portacl::cpu {
 
-std::span<const base::Kernel<ops::UpsampleNearestExactParams>> UpsampleNearestExactKernels() {
-  static constexpr base::Kernel<ops::UpsampleNearestExactParams> kKernels[] = {
-      PORTACL_KERNELS(Plan, Run)};
-  return kKernels;
-}
+PORTACL_KERNELS(UpsampleNearestExact, Plan, Run)
 
 }  // namespace portacl::cpu
 #endif  // HWY_ONCE

@@ -11,12 +11,7 @@
 #if HWY_ONCE
 namespace portacl::cpu {
 
-std::span<const base::Kernel<ops::UpsampleNearestExactBackwardParams>>
-UpsampleNearestExactBackwardKernels() {
-  static constexpr base::Kernel<ops::UpsampleNearestExactBackwardParams> kKernels[] = {
-      PORTACL_KERNELS(Plan, Run)};
-  return kKernels;
-}
+PORTACL_KERNELS(UpsampleNearestExactBackward, Plan, Run)
 
 }  // namespace portacl::cpu
 #endif  // HWY_ONCE

@@ -75,10 +75,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace portacl::cpu {
 
-std::span<const base::Kernel<ops::ResampleParams>> ResampleKernels() {
-  static constexpr base::Kernel<ops::ResampleParams> kKernels[] = {PORTACL_KERNELS(Plan, Run)};
-  return kKernels;
-}
+PORTACL_KERNELS(Resample, Plan, Run)
 
 }  // namespace portacl::cpu
 #endif  // HWY_ONCE

@@ -32,12 +32,16 @@
   (HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_NEON || \
    HWY_TARGET == HWY_SVE)
 
-// Elements of a `base::Kernel<Params>[]`, best target first. `Plan` and `Run` are functions of each
-// target's namespace, as base::KernelOf wants them; to be used in the namespace around
-// HWY_NAMESPACE, behind `#if HWY_ONCE`.
-#define PORTACL_KERNELS(Plan, Run) \
-  PORTACL_KERNEL_AVX3(Plan, Run)   \
-  PORTACL_KERNEL_AVX2(Plan, Run) PORTACL_KERNEL_SVE(Plan, Run) PORTACL_KERNEL_NEON(Plan, Run)
+// Defines the kernels that ops/listed_kernels.h declares for an operator, best target first. `Plan`
+// and `Run` are functions of each target's namespace, as base::KernelOf wants them; to be used in
+// the namespace around HWY_NAMESPACE, behind `#if HWY_ONCE`.
+#define PORTACL_KERNELS(Name, Plan, Run)                                   \
+  std::span<const base::Kernel<ops::Name##Params>> Name##Kernels() {       \
+    static constexpr base::Kernel<ops::Name##Params> kKernels[] = {        \
+        PORTACL_KERNEL_AVX3(Plan, Run) PORTACL_KERNEL_AVX2(Plan, Run)      \
+            PORTACL_KERNEL_SVE(Plan, Run) PORTACL_KERNEL_NEON(Plan, Run)}; \
+    return kKernels;                                                       \
+  }
 
 #define PORTACL_KERNEL(name, target, space, Plan, Run)             \
   ::portacl::base::KernelOf<&space::Plan, &space::Run>::Make(name, \
