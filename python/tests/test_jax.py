@@ -334,11 +334,26 @@ DIFFERENTIABLE = {
         )
         for kind in ("nearest_exact", "nearest", "linear", "cubic", "lanczos")
     },
+    "adaptive_avg_pool": (lambda x: pj.adaptive_avg_pool(x, size=(3, 2)), IMAGE_SHAPE),
+    "adaptive_avg_pool_backward": (
+        lambda g: pj.adaptive_avg_pool_backward(g, size=(5, 4)), (2, 2, 3, 2)
+    ),
 }  # fmt: skip
-"""Every function, and the shapes of its arguments."""
+"""Every function with derivatives of any order, and the shapes of its arguments."""
+
+FIRST_DERIVATIVES = {
+    f"{name}{backward}"
+    for name in ("ms_deform_attn", "roi_align", "roi_align_rotated")
+    for backward in ("", "_backward")
+}
+"""Functions of test_jax_detection.py."""
 
 
-@pytest.mark.parametrize("name", pj.__all__)
+def test_every_function_has_derivatives():
+    assert set(pj.__all__) == DIFFERENTIABLE.keys() | FIRST_DERIVATIVES
+
+
+@pytest.mark.parametrize("name", DIFFERENTIABLE)
 def test_every_function_has_both_modes_and_second_derivatives(name):
     function, *shapes = DIFFERENTIABLE[name]
     # Grids inside the image, away from the kinks between pixels.
