@@ -446,11 +446,12 @@ class Owner {
         });
         continue;
       }
+      const bool wraps = taps >> kWrapBit != 0;
       for (size_t tap = 0; tap < size_t{1} << kAxes; ++tap) {
         if ((taps >> tap & 1) == 0) continue;
-        add(first + ((tap & 1) != 0 ? right : 0) + ((tap & 2) != 0 ? down : 0) +
-                ((tap & 4) != 0 ? below : 0) + WrapOf<kAxes>(sums_.size, taps, tap),
-            tap);
+        F* const at = first + ((tap & 1) != 0 ? right : 0) + ((tap & 2) != 0 ? down : 0) +
+                      ((tap & 4) != 0 ? below : 0);
+        add(HWY_UNLIKELY(wraps) ? at + WrapOf<kAxes>(sums_.size, taps, tap) : at, tap);
       }
     }
   }

@@ -72,7 +72,7 @@ HWY_INLINE VI WrapsAlong(DI di, VI at, int64_t extent) {
 
 // How far tap `tap` of such a point is from where its neighbours would have it, in elements.
 template <int kAxes>
-HWY_INLINE int64_t WrapOf(const VolumeStrides& size, int32_t taps, size_t tap) {
+HWY_NOINLINE int64_t WrapOf(const VolumeStrides& size, int32_t taps, size_t tap) {
   const int32_t extents[] = {size.width, size.height, size.depth};
   const int32_t strides[] = {size.pixel, size.row, size.plane};
   int64_t shift = 0;
