@@ -10,6 +10,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <limits>
 #include <map>
 #include <string_view>
@@ -86,6 +87,13 @@ class Arguments {
       constexpr std::array kScales = {0.0, 0.5, 1.0, 2.0, 1e9, 1e-9, 1e18, 1e-18, 1e300, 1e-300};
       for (double& scale : scales_) scale = kScales[script_.Below(kScales.size())];
       return scales_.data();
+    } else if constexpr (std::is_same_v<T, const int64_t*>) {
+      if (script_.Below(8) == 0) return nullptr;
+      constexpr std::array<int64_t, 8> kValues = {
+          0, 1, 2, 3, 7, -1, int64_t{1} << 40, std::numeric_limits<int64_t>::max()};
+      auto& list = lists_.emplace_back();
+      for (int64_t& value : list) value = kValues[script_.Below(kValues.size())];
+      return list.data();
     } else {
       return static_cast<T>(script_.Below(3));
     }
@@ -186,6 +194,7 @@ class Arguments {
   std::map<std::string_view, int64_t> extents_;
   std::map<std::string_view, portaclTensor> tensors_;
   std::array<double, 3> scales_{};
+  std::deque<std::array<int64_t, 4>> lists_;
   size_t next_ = 0;
 };
 
