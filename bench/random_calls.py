@@ -7,7 +7,7 @@ kernels and portacl's take turns in one process; what counts is the process's CP
 thread, elapsed time for more, of the turns the median. With --fresh no two calls of a turn have the
 same shape, so that each of them is planned anew.
 
-  bench/random_calls.py                         1,900 of resizing and 700 of sampling, one thread
+  bench/random_calls.py                         1,820 of resizing and 780 of sampling, one thread
   bench/random_calls.py --threads 2 --calls 300 --seed 7
   bench/random_calls.py --fresh --small         new shapes in each call, small images
   bench/random_calls.py --only 1234             one of them again

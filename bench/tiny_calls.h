@@ -97,12 +97,15 @@ class TinyNearest {
     uint64_t size = 0;
     aclOpExecutor* executor = nullptr;
     return aclnnUpsampleNearestExact2dBackwardGetWorkspaceSize(
-               grad_output_.handle(), output_size_, input_size_, 0, 0, grad_input_.handle(), &size,
-               &executor) == OK &&
+               grad_output_.handle(), output_size_, input_size_, scale_, scale_,
+               grad_input_.handle(), &size, &executor) == OK &&
            aclnnUpsampleNearestExact2dBackward(workspace_.Reserve(size), size, executor, stream) ==
                OK &&
            aclrtSynchronizeStream(stream) == ACL_SUCCESS;
   }
+
+  // The next call equals no earlier one.
+  void Change() { scale_ = scale_ == 0 ? 2 : scale_ + 1e-9; }
 
   portacl::Status MakePlan(portacl::Plan* plan) const {
     return plan->upsample_nearest_exact_backward(grad_output_.view(), grad_input_.view());
@@ -112,6 +115,7 @@ class TinyNearest {
   TinyTensor grad_output_{kTinyUpsampled};
   TinyTensor grad_input_{kTinyImage};
   Workspace workspace_;
+  double scale_ = 0;
   aclIntArray* output_size_;
   aclIntArray* input_size_;
 };

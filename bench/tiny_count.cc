@@ -1,5 +1,6 @@
 // Complete two-phase calls on tiny tensors, for a counter of instructions
-// (tests/api/call_cost_test.sh): tiny_count nearest|grid|bilinear CALLS
+// (tests/api/call_cost_test.sh): tiny_count nearest|grid|bilinear|new_nearest|new_bilinear CALLS.
+// Each of the new ones differs from all before it.
 #include <aclnnop/aclnn_upsample_bilinear_2d.h>
 
 #include <cstdio>
@@ -20,25 +21,30 @@ class TinyBilinear {
   bool TwoPhase(aclrtStream stream) {
     uint64_t size = 0;
     aclOpExecutor* executor = nullptr;
-    return aclnnUpsampleBilinear2dGetWorkspaceSize(self_.handle(), size_, false, 0, 0,
+    return aclnnUpsampleBilinear2dGetWorkspaceSize(self_.handle(), size_, false, scale_, scale_,
                                                    out_.handle(), &size, &executor) == OK &&
            aclnnUpsampleBilinear2d(workspace_.Reserve(size), size, executor, stream) == OK &&
            aclrtSynchronizeStream(stream) == ACL_SUCCESS;
   }
+  void Change() { scale_ = scale_ == 0 ? 2 : scale_ + 1e-9; }
 
  private:
   portacl_bench::TinyTensor self_{portacl_bench::kTinyImage};
   portacl_bench::TinyTensor out_{portacl_bench::kTinyUpsampled};
   portacl_bench::Workspace workspace_;
+  double scale_ = 0;
   aclIntArray* size_;
 };
 
-template <class Call>
+template <class Call, bool kNew = false>
 bool Repeat(int calls) {
   const portacl_bench::Device device;
   Call call;
   bool ok = device.ok();
-  for (int i = 0; ok && i < calls; ++i) ok = call.TwoPhase(device.stream());
+  for (int i = 0; ok && i < calls; ++i) {
+    if constexpr (kNew) call.Change();
+    ok = call.TwoPhase(device.stream());
+  }
   if (!ok) std::fprintf(stderr, "tiny_count: %s\n", aclGetRecentErrMsg());
   return ok;
 }
@@ -51,6 +57,8 @@ int main(int argc, char** argv) {
   if (which == "nearest") return Repeat<portacl_bench::TinyNearest>(calls) ? 0 : 1;
   if (which == "grid") return Repeat<portacl_bench::TinyGrid>(calls) ? 0 : 1;
   if (which == "bilinear") return Repeat<TinyBilinear>(calls) ? 0 : 1;
-  std::fprintf(stderr, "usage: tiny_count nearest|grid|bilinear CALLS\n");
+  if (which == "new_nearest") return Repeat<portacl_bench::TinyNearest, true>(calls) ? 0 : 1;
+  if (which == "new_bilinear") return Repeat<TinyBilinear, true>(calls) ? 0 : 1;
+  std::fprintf(stderr, "usage: tiny_count [new_]nearest|[new_]bilinear|grid CALLS\n");
   return 2;
 }

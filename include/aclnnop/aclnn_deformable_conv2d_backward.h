@@ -22,12 +22,12 @@ extern "C" {
  *
  * @param input (N, C, H, W): FLOAT, FLOAT16 or BF16; the other tensors have its dtype. Any strides.
  * @param gradOutput (N, O, OH, OW).
- * @param offsetOut (N, C, OH * KH, OW * KW): deformOut of the function, of which gradWeight is
- * made.
+ * @param offsetOut (N, C, OH * KH, OW * KW): deformOut of the function; gradWeight is
+ * made of it.
  * @param weight (O, C / groups, KH, KW).
  * @param offset (N, F, OH, OW): planes of x, then of y, then (modulated) of masks; in each, for the
  * groups and in them for the kernel's taps. F is 2 or 3 times deformableGroups * KH * KW.
- * @param kernelSize KH and KW, those of weight.
+ * @param kernelSize KH and KW, as weight has them.
  * @param stride 1, 1, and elements between positions along H and W.
  * @param padding elements that the image is continued by: top, bottom, left, right.
  * @param dilation 1, 1, and elements between the kernel's taps along H and W.

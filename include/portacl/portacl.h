@@ -432,7 +432,7 @@ PORTACL_API int32_t portaclPlanRoiAlignRotatedBackward(
 #define PORTACL_PLANES 0
 #define PORTACL_PAIRS 1
 
-/** Plans a deformable convolution. A position whose sample has a coordinate that is NaN is NaN; a
+/** Plans a deformable convolution. A position is NaN if a coordinate of its sample is NaN. A
  *  sample outside the image, however far, gives 0.
  *  @param input (N, C, H, W).
  *  @param weight (O, C / groups, KH, KW).

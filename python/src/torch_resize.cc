@@ -71,6 +71,7 @@ bool Pools(const Row& row, const Value* stack) {
     return false;
   }
   const Extents size = row.backward ? other : torch_abi::ListOf(stack[1]);
+  if (!row.backward && size.size() != static_cast<size_t>(row.axes)) return false;  // refused there
   if (std::count_if(size.begin(), size.end(), [](int64_t extent) { return extent < 1; }) != 0) {
     return false;
   }

@@ -40,7 +40,7 @@ def images(x, size, mode):
 
 
 def volumes(x, size, mode):
-    """An image of each slice, then images of which H and W are one axis."""
+    """An image of each slice, then images with H and W as one axis."""
     n, c, d, h, w = x.shape
     planes = images(x.reshape(n, c * d, h, w), size[1:], mode)
     slabs = images(planes.reshape(n, c, d, size[1] * size[2]), (size[0], size[1] * size[2]), mode)
@@ -57,7 +57,7 @@ def modes_of_images():
 @needs_lanczos
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_tables_are_pytorchs(dtype):
-    """PyTorch takes the sine of the C library, whose last bits depend on the CPU."""
+    """PyTorch takes the sine of the C library; its last bits depend on the CPU."""
     equal = differing = 0
     for size, extent in itertools.product(range(1, 65, 3), range(1, 65, 2)):
         eye = torch.eye(size, dtype=dtype)[:, None, None, :]

@@ -83,7 +83,7 @@ class ArgumentReader {
   Arguments arguments_;
   ops::Call call_;
   // Tensors and lists alone: no function with other parameters has a row of that table.
-  std::array<Given, ops::Signature::kMaxParameters> given_;
+  std::array<Given, ops::Signature::kMaxParameters> given_{};
 };
 
 // A reference to a function that plans; it is called before PhaseOne returns. (A std::function may

@@ -99,9 +99,7 @@ class AdaptiveAvgPoolPlan final : public Plan {
   Status Make() {
     PORTACL_RETURN_IF_ERROR(CheckMemory());
     if (params_.n == 0 || params_.c == 0) return {};
-    for (size_t axis = 0; axis < 3; ++axis) {
-      PORTACL_RETURN_IF_ERROR(CheckTable(*this, EntriesOf(axis)));
-    }
+    PORTACL_RETURN_IF_ERROR(CheckTable(*this, EntriesOf(0) + EntriesOf(1) + EntriesOf(2)));
     PORTACL_RETURN_IF_ERROR(
         chosen_.Choose(refusals(), KernelsFor<AdaptiveAvgPoolParams>(), params_));
     kernel_ = chosen_.label();

@@ -259,9 +259,10 @@ class DeformConvChecks {
           dilation[axis]);
     }
     const auto [rows, columns] = *out;
-    int64_t taps = 0, planes = 0;
+    int64_t taps = 0, points = 0, planes = 0;
     const bool counted = base::CheckedMul(kernel[0], kernel[1], &taps) &&
-                         base::CheckedMul(taps, 3 * read_.offset_groups(), &planes);
+                         base::CheckedMul(taps, read_.offset_groups(), &points) &&
+                         base::CheckedMul(points, int64_t{3}, &planes);
     if (counted && image[2] <= kMost / image[3] && rows <= kMost / columns &&
         kernel[0] <= kMost / rows && kernel[1] <= kMost / columns) {
       return {};

@@ -62,9 +62,9 @@ class CallWords {
   }
   void AddArgument(const TensorDesc* tensor) {
     if (tensor == nullptr) return GiveUp();
-    int64_t head = static_cast<int64_t>(tensor->dtype) << 32 | static_cast<int64_t>(tensor->format);
-    Add(head);
-    head = tensor->has_storage ? 1 : 0;
+    Add(static_cast<int64_t>(tensor->dtype));
+    Add(static_cast<int64_t>(tensor->format));
+    int64_t head = tensor->has_storage ? 1 : 0;
     for (const base::Dims* dims : {&tensor->shape, &tensor->strides, &tensor->storage_shape}) {
       head = head << 8 | dims->rank();
     }
@@ -153,6 +153,11 @@ bool IsToBeKept(const Call& call, const Plan& plan, uint64_t warnings) {
          warnings == base::WarningsOfThread();
 }
 
+// Whether no other thread has changed a setting since: the plan may follow either.
+bool IsUnchanged(const Call& call, const CallWords& words) {
+  return !ImplIsForced() && std::ranges::equal(CallWords(call).words(), words.words());
+}
+
 }  // namespace
 
 Status MakeOrReusePlan(const Call& call, PlannedCall* planned) {
@@ -172,7 +177,9 @@ Status MakeOrReusePlan(const Call& call, PlannedCall* planned) {
   }
   const uint64_t warnings = base::WarningsOfThread();
   PORTACL_RETURN_IF_ERROR(MakePlan(call, &planned->plan));
-  if (IsToBeKept(call, *planned->plan, warnings)) Recent().Keep(words, hash, planned->plan);
+  if (IsToBeKept(call, *planned->plan, warnings) && IsUnchanged(call, words)) {
+    Recent().Keep(words, hash, planned->plan);
+  }
   return {};
 }
 

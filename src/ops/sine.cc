@@ -14,7 +14,7 @@ struct Angle {
   double rest;
 };
 
-// f0 - x (f1 - x (f2 - ...)), of which the factors come from the last to the first.
+// f0 - x (f1 - x (f2 - ...)); the arguments are ..., f2, f1, f0.
 template <class... Factors>
 double Alternating(double x, Factors... factors) {
   double sum = 0;

@@ -1,5 +1,5 @@
 // Deformable convolution: numbers of a plain sum, offsets that are not finite, its special
-// refusals, the graph operators in both layouts, and the record of the signatures.
+// refusals, and the record of the signatures.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

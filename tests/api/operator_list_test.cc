@@ -31,15 +31,17 @@ class OperatorList : public AclTest {
 
   // Spoils each argument for whose kind `of` holds, one at a time: the call is refused, and the
   // message begins with the function and the parameter's name and has `words`. `sized`: only where
-  // the list tells the parameter's extents.
+  // the list tells the parameter's extents. `only`: the parameters that it holds for.
   static void EachIsRefused(bool (*of)(Kind), const Spoil& spoil, aclnnStatus code,
-                            const std::string& words, bool sized = false) {
+                            const std::string& words, bool sized = false,
+                            const std::function<bool(const Parameter&)>& only = {}) {
     int spoiled = 0;
     for (const auto* const function : kAclnnFunctions) {
       for (size_t at = 0; at < function->parameters.size(); ++at) {
         const Parameter& parameter = function->parameters[at];
         if (!of(parameter.kind) || (sized && *parameter.symbols == '\0')) continue;
         if (code == ACLNN_ERR_PARAM_NULLPTR && parameter.unset != nullptr) continue;
+        if (only && !only(parameter)) continue;
         listed::Call call(*function);
         spoil(call.arguments()[at]);
         const std::string where = std::string(function->name) + " " + parameter.name;
@@ -98,9 +100,18 @@ TEST_F(OperatorList, EveryListOfAnotherLengthOrWithANegativeElementIsRefused) {
   EachIsRefused(
       is_ints, [](Argument& argument) { argument.ints.push_back(1); }, ACLNN_ERR_PARAM_INVALID,
       "elements, but must have", true);
-  EachIsRefused(
-      is_ints, [](Argument& argument) { argument.ints.back() = -1; }, ACLNN_ERR_PARAM_INVALID,
-      "] is -1, but must be at least ", true);
+  // Channels and padding may be 0.
+  const auto least = [](const Parameter& parameter) {
+    const std::string symbols = parameter.symbols;
+    const std::string last = symbols.substr(symbols.rfind(',') + 1);
+    return last == "C" || last.starts_with('P') ? 0 : 1;
+  };
+  for (const int value : {0, 1}) {
+    EachIsRefused(
+        is_ints, [](Argument& argument) { argument.ints.back() = -1; }, ACLNN_ERR_PARAM_INVALID,
+        "] is -1, but must be at least " + std::to_string(value), true,
+        [&](const Parameter& parameter) { return least(parameter) == value; });
+  }
   EachIsRefused([](Kind kind) { return kind == Kind::kBools; },
                 [](Argument& argument) { argument.bools.push_back(true); }, ACLNN_ERR_PARAM_INVALID,
                 "elements, but must have");

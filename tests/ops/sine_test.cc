@@ -29,7 +29,7 @@ TEST(Sine, IsNearlyTheNearestDouble) {
   portacl_test::Random random(seed);
   for (int i = 0; i < 1000 * 1000; ++i) {
     const double x = random.Uniform(0, 9.9) * (i % 5 == 0 ? 0.01 : 1);
-    ASSERT_LE(ErrorOf(x), 0.56) << x;
+    ASSERT_LE(ErrorOf(x), 0.6) << x;  // at most 0.56 was seen
   }
 }
 

@@ -272,7 +272,7 @@ class DeformConv {
       LocateAt(points, i, x, y, height, width, hn::Zero(d));
     }
   }
-  // Coordinates of positions side by side, the first of which is not moved at (x, y).
+  // Coordinates of positions side by side. Without its offset the first one is at (x, y).
   void ReadOffsets(F x, F y, const T* along_x, const T* along_y, int64_t count, F* xy) const {
     const PointVector<F> d;
     const F stride = static_cast<F>(p_.stride[1]);
@@ -303,7 +303,7 @@ class DeformConv {
     for (; i < count; ++i) to[i] = base::Widen(mask[i * s[3]]);
   }
 
-  // Positions [first, last) of a tile, of which the points of a tap and group stand at `at`.
+  // Positions [first, last) of a tile. The points of a tap and group stand at `at`.
   void Sample(const PointTile<F>& points, int64_t at, int64_t tap, int64_t group, int64_t first,
               int64_t last, F* columns) const {
     const int64_t channels = p_.offset_channels(), c = group * channels;
@@ -374,7 +374,7 @@ class DeformConv {
       if (p_.grad_output.has) ReadGradOutput(tile);
       if (NeedsPoints()) LocateAll(tile);
       if (p_.input_grad.has || p_.wants_point_grads()) MakeColumnGrads(tile);
-      if (p_.weight_grad.has) AddToWeights(tile);
+      if (p_.weight_grad.has && p_.out_channels > 0) AddToWeights(tile);
       if (p_.wants_point_grads()) MakePointGrads(tile);
       if (p_.input_grad.has) AddToImage(tile);
     }

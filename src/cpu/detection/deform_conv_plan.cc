@@ -68,8 +68,8 @@ std::optional<DeformConvPlan> PlanDeformConv(const DeformConvParams& p, DeformCo
   auto& g = std::get<Geometry>(plan.way);
   g.shape = shape;
   constexpr double kGrain = 1 << 18;  // products that are worth a second thread
-  const double products = static_cast<double>(p.taps() * p.positions() * p.images) *
-                          static_cast<double>(p.channels) *
+  const double products = static_cast<double>(p.taps()) * static_cast<double>(p.positions()) *
+                          static_cast<double>(p.images) * static_cast<double>(p.channels) *
                           static_cast<double>(4 + p.group_outputs());
   g.slots = products < kGrain ? 1 : runtime::NumThreads();
   g.pixel = RoundUp(std::max<int64_t>(p.channels, 1), kVector);

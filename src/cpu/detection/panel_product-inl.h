@@ -18,7 +18,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace portacl::cpu::HWY_NAMESPACE {
 
-// Rows of a product: their sums stay in registers, of which AVX2 has 16, the others 32.
+// Rows of a product: their sums stay in registers. AVX2 has 16, the others 32.
 #if HWY_TARGET == HWY_AVX2
 inline constexpr int kPanelRows = 6;
 #else

@@ -24,7 +24,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace portacl::cpu::HWY_NAMESPACE {
 
-// Keys whose channels lie side by side.
+// Keys; the channels of a key lie side by side.
 template <class T>
 struct Taps {
   T* first;       // channels of key 0

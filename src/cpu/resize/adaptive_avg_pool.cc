@@ -106,7 +106,7 @@ class AdaptiveAvgPool {
     size_t h, d;
     int64_t c, n;
   };
-  // `channels`: of which each has rows of its own.
+  // `channels`: each has rows of its own.
   Place PlaceOf(int64_t index, int64_t channels) const {
     const auto h = static_cast<int64_t>(g_.axes[1].runs.size());
     const int64_t plane = index / g_.rows(), row = index % g_.rows();
@@ -454,7 +454,9 @@ class AdaptiveAvgPool {
 // The sources of a gradient, each divided by the extents of its window, with the channels last.
 template <class T, class F = base::ComputeType<T>>
 void DivideSources(const Params& p, const Geometry& g, F* to) {
-  const auto [depth, height, width] = p.pooled_extents;
+  const int64_t depth = p.pooled_extents[0];
+  const int64_t height = p.pooled_extents[1];
+  const int64_t width = p.pooled_extents[2];
   const auto& s = p.pooled_stride;
   const auto divide = [&](int64_t row, int64_t w) {
     const auto extent = [&](size_t axis, int64_t o) {

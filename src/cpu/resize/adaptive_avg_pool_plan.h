@@ -21,8 +21,8 @@
 
 namespace portacl::cpu {
 
-// Destinations [first, last) that add up the sources [begin, end), by whose number `extent` a sum
-// is divided, forward.
+// Destinations [first, last) that add up the sources [begin, end). Forward, a sum is divided by
+// their number `extent`.
 struct PoolRun {
   int64_t begin;
   int64_t end;
