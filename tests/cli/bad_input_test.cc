@@ -37,7 +37,7 @@ TEST_F(BadInputTest, CommandsAndOptionsThatDoNotExist) {
   Expect({"runn"}, {}, "unknown command 'runn'");
   Expect({"run"}, {}, "operator");
   Expect({"help", "runn"}, {}, "unknown command 'runn'");
-  Expect({"run", "conv2d"}, {}, "unknown operator 'conv2d' (portacl info lists all)");
+  Expect({"run", "softmax"}, {}, "unknown operator 'softmax' (portacl info lists all)");
   Expect({"run", "grid_sampler_2d_backwrd"}, {},
          "unknown operator 'grid_sampler_2d_backwrd'; did you mean grid_sampler_2d_backward?");
   Expect({"run", "upsample_bilinear"}, {},
