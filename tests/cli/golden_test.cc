@@ -398,8 +398,8 @@ TEST_F(GoldenTest, WrongOptionsAreNamed) {
   ExpectBadInput(Run({"compare", "want", "want", "--dtype", "float32"}), "belong to files");
   ExpectBadInput(Run({"cases", "generate", "all"}), "cases generate: 'all' is not one of");
   ExpectBadInput(Run({"cases", "convert", "a.xml"}), "wanted a name that ends with .json");
-  ExpectBadInput(Run({"cases", "generate", "smoke", "--operator", "conv"}),
-                 "--operator: unknown operator 'conv' (portacl info lists all)");
+  ExpectBadInput(Run({"cases", "generate", "smoke", "--operator", "softmax"}),
+                 "--operator: unknown operator 'softmax' (portacl info lists all)");
   ExpectBadInput(Run({"cases", "generate", "smoke", "--operator", "GridSampler2D"}),
                  "unknown operator 'GridSampler2D'; did you mean grid_sampler_2d?");
   ExpectBadInput(Run({"cases", "generate", "smoke", "--profile", "atlas-training", "--operator",
