@@ -225,7 +225,8 @@ def main():
     names = sorted(
         name
         for name in _core.native_signatures()
-        if not name.startswith(("ms_deform_attn", "roi_align", "deform"))
+        if not name.startswith(("ms_deform_attn", "roi_align", "deform", "adaptive_avg_pool"))
+        and "_padded" not in name
     )
     if options.large:
         names = [name for name in names if name.startswith("grid_sampler")]

@@ -33,6 +33,9 @@ OF_ONE_OPERATOR = [row for row in ROWS if row.operator]
 # What companion operators refuse, where no sample is of COMPLEX64; their own tests compare these.
 WITHOUT_CALLS = {"Adds", "Subs", "Divs", "InplaceAdds", "InplaceSubs", "InplaceDivs", "InplaceCopy"}
 WITHOUT_CALLS |= {"Ceil", "NeScalar", "GtScalar", "LtScalar", "Cast", "Max", "Min", "MseLoss"}
+WITHOUT_CALLS |= {
+    f"AdaptiveAvgPool{axes}d{backward}" for axes in (2, 3) for backward in ("", "Backward")
+}
 # Random numbers: PyTorch's generator is seeded inside.
 RANDOM = {
     "InplaceUniform",

@@ -262,7 +262,7 @@ def test_numbers_of_numpy_are_numbers(module, name, arguments, kind):
 # ---- modes, masks, results
 
 
-@pytest.mark.parametrize("odd", ["wrap", None, 1.5, ["zeros"], b"zeros"])
+@pytest.mark.parametrize("odd", ["mirror", None, 1.5, ["zeros"], b"zeros"])
 @pytest.mark.parametrize(
     ("module", "name", "arguments"), entries(*[n for n in ARRAYS if "grid" in n], "grid_sample")
 )
