@@ -471,10 +471,10 @@ void DivideSources(const Params& p, const Geometry& g, F* to) {
     int64_t c = 0;
     for (; s[1] == 1 && c + Length(tag) <= p.c; c += Length(tag)) {
       auto value = LoadWide(tag, from + c);
-      for (const F extent : {of_d, of_h, of_w}) {
-        if (extent == 1) continue;
-        value = extent == 2 ? hn::Mul(value, hn::Set(tag, F{0.5}))
-                            : hn::Div(value, hn::Set(tag, extent));
+      for (const F divisor : {of_d, of_h, of_w}) {
+        if (divisor == 1) continue;
+        value = divisor == 2 ? hn::Mul(value, hn::Set(tag, F{0.5}))
+                            : hn::Div(value, hn::Set(tag, divisor));
       }
       hn::StoreU(value, tag, pixel + c);
     }
