@@ -81,10 +81,10 @@ def roi_align(
         aligned: take half a pixel off scaled coordinates, and let boxes be smaller than a pixel.
         mode: ``avg``, the average of a bin's samples; ``max``, their maximum; ``max_corners``, the
             maximum of their weighted pixels, as in ONNX's reference.
-        out: where to put the result: an array (K, C, *output_size), any strides.
+        out: where to put the result: an array (K, C, OH, OW), any strides.
 
     Returns:
-        ``out``, or a new row-major array (K, C, *output_size) of ``input``'s kind.
+        ``out``, or a new row-major array (K, C, OH, OW) of ``input``'s kind.
 
     Raises:
         TypeError: no array, or another dtype.
@@ -153,7 +153,7 @@ def roi_align_rotated(
         clockwise: let a positive angle turn the other way.
 
     Returns:
-        ``out``, or a new row-major array (K, C, *output_size) of ``input``'s kind.
+        ``out``, or a new row-major array (K, C, OH, OW) of ``input``'s kind.
 
     Raises:
         TypeError: no array, or another dtype.
