@@ -474,7 +474,7 @@ void DivideSources(const Params& p, const Geometry& g, F* to) {
       for (const F divisor : {of_d, of_h, of_w}) {
         if (divisor == 1) continue;
         value = divisor == 2 ? hn::Mul(value, hn::Set(tag, F{0.5}))
-                            : hn::Div(value, hn::Set(tag, divisor));
+                             : hn::Div(value, hn::Set(tag, divisor));
       }
       hn::StoreU(value, tag, pixel + c);
     }
