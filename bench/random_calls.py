@@ -160,12 +160,12 @@ def compare(make: Callable[[int], Call], options: argparse.Namespace) -> tuple[f
 
     switches = (pt.disable, lambda: pt.enable(forward=True))
     samples: tuple[list[float], list[float]] = ([], [])
-    warm = new_calls()
     calls, rounds = new_calls(), [1, 1]
+    warm = new_calls() if options.fresh else calls
     for index in range(options.turns + 1):  # the first turn does not count
         for kernel, switch in enumerate(switches):
             switch()
-            turn(warm if options.fresh else calls, 1)
+            turn(warm, 1)
             samples[kernel].append(turn(calls, rounds[kernel]))
         if options.fresh:
             calls = new_calls()
