@@ -103,6 +103,12 @@ class Reader {
   }
   bool Has(Place place) const { return Raw(place) != nullptr; }
 
+  bool BiasIsFloat() const {
+    if (!Has(at.bias) || Raw(at.bias)->dtype != base::DType::kFloat) return false;
+    const base::DType dtype = Raw(at.input)->dtype;
+    return dtype == base::DType::kFloat16 || dtype == base::DType::kBFloat16;
+  }
+
   bool named() const { return call_.surface() == Surface::kGraph; }
   bool channels_last() const { return named() && call_.mode(0) == 1; }
   bool pairs() const { return !named() && call_.mode(0) == 1; }
@@ -158,7 +164,7 @@ class DeformConvChecks {
   Status Run() const {
     const SharedChecks shared(call_);
     PORTACL_RETURN_IF_ERROR(shared.Arguments());
-    PORTACL_RETURN_IF_ERROR(shared.DTypes());
+    PORTACL_RETURN_IF_ERROR(DTypes());
     PORTACL_RETURN_IF_ERROR(shared.Formats());
     PORTACL_RETURN_IF_ERROR(shared.Ranks());
     PORTACL_RETURN_IF_ERROR(shared.Lists());
@@ -168,6 +174,20 @@ class DeformConvChecks {
   }
 
  private:
+  // As if a bias of FLOAT beside 16 bits were like the others.
+  Status DTypes() const {
+    if (!read_.BiasIsFloat()) return SharedChecks(call_).DTypes();
+    const TensorDesc* const bias = read_.Raw(at_.bias);
+    TensorDesc like = *bias;
+    like.dtype = read_.Raw(at_.input)->dtype;
+    Call alike(call_.signature(), call_.surface(), call_.op());
+    for (size_t i = 0; i < call_.size(); ++i) {
+      const auto* const tensor = std::get_if<const TensorDesc*>(&call_.argument(i));
+      alike.Add(tensor != nullptr && *tensor == bias ? Argument(&like) : call_.argument(i));
+    }
+    return SharedChecks(alike).DTypes();
+  }
+
   // The axes that no kernel moves along.
   Status Ones() const {
     for (const size_t list : {size_t{1}, size_t{3}}) {
@@ -402,8 +422,9 @@ class DeformConvPlan final : public Plan {
               tensor != nullptr);
   }
   void SetLog(const Reader& read) {
-    // The log's function has no pairs and no tensor of masks; nor has a case a tensor that is null.
-    bool complete = !read.pairs() && !read.Has(at_.mask);
+    // The log's function has no pairs and no tensor of masks; nor has a case a tensor that is null,
+    // or a bias of another type.
+    bool complete = !read.pairs() && !read.Has(at_.mask) && !read.BiasIsFloat();
     for (const Place place : {at_.bias, at_.columns, at_.out_columns, at_.input_grad,
                               at_.weight_grad, at_.offset_grad, at_.bias_grad}) {
       complete = complete && (place.index == Place::kNone || read.Has(place));
@@ -438,6 +459,7 @@ class DeformConvPlan final : public Plan {
     params_.backward = at_.grad_output.index != Place::kNone;
     const TensorDesc image = read.Get(at_.input);
     params_.dtype = image.dtype;
+    params_.bias_is_float = read.BiasIsFloat();
     params_.images = image.shape[0];
     params_.channels = image.shape[1];
     params_.height = image.shape[2];

@@ -36,6 +36,7 @@ struct DeformConvParams {
 
   base::DType dtype = base::DType::kFloat;
   bool backward = false;
+  bool bias_is_float = false;
   int64_t images = 0;
   int64_t channels = 0;
   int64_t height = 0;
@@ -55,7 +56,7 @@ struct DeformConvParams {
   Read weight;        // (out_channels, channels / groups, kernel)
   Read offset;        // (images, planes, out_height, out_width)
   Read mask;          // (images, offset_groups * taps, out_height, out_width)
-  Read bias;          // (out_channels)
+  Read bias;          // (out_channels); FLOAT beside 16 bits if bias_is_float
   Read grad_output;   // like the output
   Read columns;       // for weight_grad; not given: computed
   Read grad_columns;  // like the columns

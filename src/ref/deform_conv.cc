@@ -174,10 +174,16 @@ class DeformConv {
     runtime::ParallelFor(p_.out_channels * p_.positions(), 16, [&](int64_t first, int64_t last) {
       for (int64_t i = first; i < last; ++i) {
         const int64_t o = i / p_.positions(), position = i % p_.positions();
-        const F sum = OutputAt(o, position) + (p_.bias.has ? Load(p_.bias, o) : F{0});
+        const F sum = OutputAt(o, position) + BiasOf(o);
         *At(p_.output, n, o, Row(position), Column(position)) = base::Narrow<T>(sum);
       }
     });
+  }
+
+  F BiasOf(int64_t o) const {
+    if (!p_.bias.has) return 0;
+    if (p_.bias_is_float) return static_cast<const float*>(p_.bias.data)[o * p_.bias.stride[0]];
+    return Load(p_.bias, o);
   }
 
   F OutputAt(int64_t o, int64_t position) const {

@@ -294,6 +294,50 @@ TEST_F(DeformConv, RefusesWhatIsNoConvolution) {
             "aclnnDeformableConv2d: kernelSize is 3000 x 2, but must have at most 2048 taps");
 }
 
+// A bias of FLOAT beside 16 bits is not rounded; other types must be equal.
+TEST_F(DeformConv, ABiasMayBeFloatBesideSixteenBits) {
+  Random random(73);
+  const auto made = [&](Element element, const Shape& shape) {
+    Tensor tensor(element, shape);
+    tensor.FillUniform(random, -1, 1);
+    return tensor;
+  };
+  const IntArrayHandle kernel = MakeInts(Shape{1, 1}), one = MakeInts(Shape{1, 1, 1, 1});
+  const IntArrayHandle padding = MakeInts(Shape{0, 0, 0, 0});
+  const auto run = [&](Element element, Element of_bias, Tensor* out, Tensor* bias) {
+    Tensor x = made(element, {1, 2, 3, 4}), weight = made(element, {3, 2, 1, 1});
+    Tensor offset(element, {1, 3, 3, 4});
+    weight.Fill(0);
+    *bias = made(of_bias, {3});
+    *out = Tensor(element, {1, 3, 3, 4});
+    const DeviceTensor in(&x), of(&weight), at(&offset), add(bias);
+    DeviceTensor to(out);
+    const TensorHandle t[] = {in.args().Make(), of.args().Make(), at.args().Make(),
+                              add.args().Make(), to.args().Make()};
+    const aclnnStatus status = Execute(
+        [&](uint64_t* size, aclOpExecutor** executor) {
+          return aclnnDeformableConv2dGetWorkspaceSize(
+              t[0].get(), t[1].get(), t[2].get(), t[3].get(), kernel.get(), one.get(),
+              padding.get(), one.get(), 1, 1, true, t[4].get(), nullptr, size, executor);
+        },
+        aclnnDeformableConv2d);
+    to.Download();
+    return status;
+  };
+  Tensor out(Element::kFloat, {1}), bias(Element::kFloat, {1});
+  for (const Element element : {Element::kFloat16, Element::kBFloat16}) {
+    ASSERT_EQ(run(element, Element::kFloat, &out, &bias), ACLNN_SUCCESS) << TakeMessage();
+    Tensor rounded(element, {3});
+    rounded.Fill(bias.Values());
+    for (int64_t i = 0; i < out.size(); ++i) EXPECT_EQ(out.Get(i), rounded.Get(i / 12)) << i;
+    ASSERT_EQ(run(element, element, &out, &bias), ACLNN_SUCCESS) << TakeMessage();
+    EXPECT_EQ(out.Get(0), bias.Get(0));
+  }
+  EXPECT_EQ(run(Element::kFloat16, Element::kBFloat16, &out, &bias), ACLNN_ERR_PARAM_INVALID);
+  EXPECT_THAT(TakeMessage(), testing::HasSubstr("biasOptional has dtype BF16, but x has FLOAT16"));
+  EXPECT_EQ(run(Element::kFloat, Element::kFloat16, &out, &bias), ACLNN_ERR_PARAM_INVALID);
+}
+
 // y, x in turn beside a tensor of masks, as torchvision has them: the same bits.
 TEST_F(DeformConv, PairsAreAnotherOrderOfTheSamePlanes) {
   const Problem p;

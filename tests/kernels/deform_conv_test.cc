@@ -84,6 +84,7 @@ void Describe(Tensor& tensor, bool has, Described* to) {
 DeformConvParams ParamsOf(ConvCase* c) {
   DeformConvParams p = c->p;
   p.dtype = ToDType(c->tensors[kInput].element());
+  p.bias_is_float = c->tensors[kBias].element() != c->tensors[kInput].element();
   const auto describe = [&](Role role, auto* to) { Describe(c->tensors[role], c->has[role], to); };
   describe(kInput, &p.input);
   describe(kWeight, &p.weight);
@@ -198,7 +199,8 @@ ConvCase MakeCase(Random& random, const DeformConvParams& p, const std::array<bo
     const Layout layout = plain     ? Layout::kContiguous
                           : written ? SomeLayout(random, kOutputLayouts, role)
                                     : SomeLayout(random, kInputLayouts, role);
-    c.tensors.emplace_back(element, ShapeOf(p, role), layout);
+    const bool is_float = role == kBias && SizeOf(element) == 2 && random.Coin();
+    c.tensors.emplace_back(is_float ? Element::kFloat : element, ShapeOf(p, role), layout);
     if (written) continue;
     c.tensors[role].FillUniform(random, -1, 1);
     if (odd) PutOddNumbers(random, &c.tensors[role]);

@@ -346,12 +346,18 @@ class DeformConv {
     }
   }
 
+  F BiasOf(int64_t o) const {
+    const int64_t at = o * p_.bias.stride[0];
+    if (p_.bias_is_float) return static_cast<const float*>(p_.bias.data)[at];
+    return base::Widen(static_cast<const T*>(p_.bias.data)[at]);
+  }
+
   void WriteOutput(const Tile& tile, F* outputs) const {
     const auto& s = p_.output.stride;
     ForBlocks(p_.out_channels, [&](int64_t o, int64_t count) {
       F bias[kBlock] = {};
       for (int64_t i = 0; p_.bias.has && i < count; ++i) {
-        bias[i] = base::Widen(static_cast<const T*>(p_.bias.data)[(o + i) * p_.bias.stride[0]]);
+        bias[i] = BiasOf(o + i);
       }
       for (int64_t j = 0; j < tile.count; ++j) {
         F* const row = outputs + j * g_.outputs + o;
