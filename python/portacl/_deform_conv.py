@@ -34,12 +34,17 @@ def _steps(kernel: Sequence[int], stride: Pair, padding: Pair, dilation: Pair) -
     )
 
 
-def _groups(input: Any, weight: Any, offset: Any) -> tuple[int, int]:
+def _groups_of(
+    input: Sequence[int], weight: Sequence[int], offset: Sequence[int]
+) -> tuple[int, int]:
     """As torchvision counts them: by the channels of the weight, and by the planes of offset."""
-    channels, of_weight = _shape(input, "input")[1], _shape(weight, "weight")
-    taps = of_weight[2] * of_weight[3]
-    groups = channels // of_weight[1] if of_weight[1] else 1
-    return max(groups, 1), max(_shape(offset, "offset")[1] // max(2 * taps, 1), 1)
+    groups = input[1] // weight[1] if weight[1] else 1
+    return max(groups, 1), max(offset[1] // max(2 * weight[2] * weight[3], 1), 1)
+
+
+def _groups(input: Any, weight: Any, offset: Any) -> tuple[int, int]:
+    """The same of arrays."""
+    return _groups_of(_shape(input, "input"), _shape(weight, "weight"), _shape(offset, "offset"))
 
 
 def deform_conv2d(

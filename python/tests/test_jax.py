@@ -343,7 +343,7 @@ DIFFERENTIABLE = {
 
 FIRST_DERIVATIVES = {
     f"{name}{backward}"
-    for name in ("ms_deform_attn", "roi_align", "roi_align_rotated")
+    for name in ("deform_conv2d", "ms_deform_attn", "roi_align", "roi_align_rotated")
     for backward in ("", "_backward")
 }
 """Functions of test_jax_detection.py."""

@@ -1,4 +1,4 @@
-"""RoiAlign and deformable attention in JAX: the array functions' bits, gradients, refusals."""
+"""Detectors' operators in JAX: the array functions' bits, gradients, refusals."""
 
 import numpy as np
 import pytest
@@ -97,3 +97,66 @@ def test_refusals_name_what_is_wrong():
 
 def _summed(value, locations, weights):
     return pj.ms_deform_attn(value, SHAPES, None, locations, weights).sum()
+
+
+CONVOLUTION = {"stride": (2, 1), "padding": (1, 0), "dilation": (1, 2)}
+
+
+def convolution(dtype=np.float32, mask=True, bias=True):
+    """Input, weight, offset, mask and bias: 2 x 4 x 7 x 6, kernel 3 x 2, 2 groups of each kind."""
+    made = (
+        RNG.standard_normal((2, 4, 7, 6)),
+        RNG.standard_normal((6, 2, 3, 2)),
+        RNG.uniform(-2, 2, (2, 24, 4, 4)),
+        RNG.uniform(0, 1, (2, 12, 4, 4)) if mask else None,
+        RNG.standard_normal(6) if bias else None,
+    )
+    return [None if array is None else array.astype(dtype) for array in made]
+
+
+def convolve(function, arrays):
+    image, weight, offset, mask, bias = arrays
+    return function(image, offset, weight, bias, mask=mask, **CONVOLUTION)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16])
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("mask", [False, True])
+def test_convolution_has_the_bits_of_the_array_functions(mask, bias, dtype):
+    arrays = convolution(dtype, mask, bias)
+    function = jax.jit(lambda a: convolve(pj.deform_conv2d, a))
+    output = function(arrays)
+    np.testing.assert_array_equal(output, convolve(portacl.deform_conv2d, arrays))
+    grad = RNG.standard_normal(output.shape).astype(dtype)
+    _, transpose = jax.vjp(function, arrays)
+    (got,) = transpose(jnp.asarray(grad))
+    image, weight, offset, masks, _ = arrays
+    want = portacl.deform_conv2d_backward(grad, image, offset, weight, mask=masks, **CONVOLUTION)
+    for mine, other, array in zip(got, want, arrays):
+        assert (mine is None) == (array is None)
+        if array is not None:
+            np.testing.assert_array_equal(mine, other)
+    chosen = {"mask": masks, "output_mask": (False, True, False, True, True)}
+    some = pj.deform_conv2d_backward(grad, image, offset, weight, **chosen, **CONVOLUTION)
+    assert [g is not None for g in some] == [False, True, False, mask, True]
+    for mine, other in zip(some, want):
+        if mine is not None:
+            np.testing.assert_array_equal(mine, other)
+
+
+def test_convolution_under_vmap_and_its_refusals():
+    cases = [convolution() for _ in range(2)]
+    stacked = [jnp.stack(same) for same in zip(*cases)]
+    together = jax.vmap(lambda a: convolve(pj.deform_conv2d, a))(stacked)
+    for one, arrays in zip(together, cases):
+        np.testing.assert_array_equal(one, convolve(portacl.deform_conv2d, arrays))
+    image, weight, offset, mask, bias = cases[0]
+    with pytest.raises(ValueError, match=r"input has shape \[4, 7, 6\], but must have 4 axes"):
+        pj.deform_conv2d(image[0], offset, weight)
+    with pytest.raises(TypeError, match="mask has dtype float16, but input has float32"):
+        pj.deform_conv2d(image, offset, weight, mask=mask.astype(np.float16), **CONVOLUTION)
+    with pytest.raises(Exception, match="offset has shape"):
+        jax.block_until_ready(pj.deform_conv2d(image, offset[:, :, :3], weight, **CONVOLUTION))
+    slope = jax.grad(lambda x: pj.deform_conv2d(x, offset, weight, **CONVOLUTION).sum())
+    with pytest.raises(Exception, match="cannot be differentiated"):
+        jax.grad(lambda x: slope(x).sum())(image)

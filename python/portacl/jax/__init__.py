@@ -4,8 +4,8 @@
     y = portacl.jax.grid_sampler_2d(image, grid, padding="border")
 
 Each is a primitive of JAX that runs as a custom call of XLA. It has derivatives of every order in
-both modes, on one device or many; RoiAlign and deformable attention have gradients alone. Bits
-never depend on the number of threads or devices, on ``jit`` or on ``vmap``.
+both modes, on one device or many; RoiAlign, deformable attention and convolution have
+gradients alone. Bits never depend on the number of threads or devices, on ``jit`` or on ``vmap``.
 """
 
 try:
@@ -13,6 +13,7 @@ try:
 except ModuleNotFoundError as _missing:
     raise ImportError("portacl.jax needs JAX 0.5 or newer (pip install jax)") from _missing
 
+from ._deform_conv import deform_conv2d, deform_conv2d_backward
 from ._detection import (
     ms_deform_attn,
     ms_deform_attn_backward,
@@ -46,6 +47,8 @@ from ._resize import (
 __all__ = [
     "affine_grid",
     "affine_grid_backward",
+    "deform_conv2d",
+    "deform_conv2d_backward",
     "grid_sampler_2d",
     "grid_sampler_2d_backward",
     "grid_sampler_3d",

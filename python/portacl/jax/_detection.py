@@ -30,7 +30,13 @@ def _call(
 
     Under ``vmap`` one call follows the other.
     """
-    lengths = {"reals": (3, "f8"), "integers": (3, "i8"), "choices": (2, "i4"), "flags": (2, "i4")}
+    lengths = {
+        "reals": (3, "f8"),
+        "integers": (3, "i8"),
+        "choices": (2, "i4"),
+        "flags": (2, "i4"),
+        "lists": (10, "i8"),
+    }
     attributes = {"tensors": np.array(tensors, np.int32)}
     for kind, (length, dtype) in lengths.items():
         given = (*numbers.get(kind, ()), *[0] * length)[:length]

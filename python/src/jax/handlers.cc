@@ -96,12 +96,12 @@ template <Op kOp>
 ffi::Error Listed(ffi::RemainingArgs inputs, ffi::RemainingRets results,
                   ffi::Span<const int32_t> tensors, ffi::Span<const double> reals,
                   ffi::Span<const int64_t> integers, ffi::Span<const int32_t> choices,
-                  ffi::Span<const int32_t> flags) {
+                  ffi::Span<const int32_t> flags, ffi::Span<const int64_t> lists) {
   Call call{kOp};
   std::array<portaclTensor, kMaxTensors> views;
   if (tensors.size() > views.size() || reals.size() != call.reals.size() ||
       integers.size() != call.integers.size() || choices.size() != call.choices.size() ||
-      flags.size() != call.flags.size()) {
+      flags.size() != call.flags.size() || lists.size() != call.lists.size()) {
     return ffi::Error::InvalidArgument("portacl: attributes have another length");
   }
   for (size_t i = 0; i < tensors.size(); ++i) {
@@ -125,6 +125,7 @@ ffi::Error Listed(ffi::RemainingArgs inputs, ffi::RemainingRets results,
   std::copy(integers.begin(), integers.end(), call.integers.begin());
   std::copy(choices.begin(), choices.end(), call.choices.begin());
   std::copy(flags.begin(), flags.end(), call.flags.begin());
+  std::copy(lists.begin(), lists.end(), call.lists.begin());
   return RunAndTell(call);
 }
 
@@ -138,6 +139,7 @@ XLA_FFI_Error* ListedHandler(XLA_FFI_CallFrame* frame) {
                                          .Attr<ffi::Span<const int64_t>>("integers")
                                          .Attr<ffi::Span<const int32_t>>("choices")
                                          .Attr<ffi::Span<const int32_t>>("flags")
+                                         .Attr<ffi::Span<const int64_t>>("lists")
                                          .To(Listed<kOp>)
                                          .release();
   return handler->Call(frame);
@@ -293,6 +295,8 @@ void DefineJaxHandlers(nb::module_& m) {
         add("portacl_roi_align_backward", ListedHandler<Op::kRoiAlignBackward>);
         add("portacl_roi_align_rotated", ListedHandler<Op::kRoiAlignRotated>);
         add("portacl_roi_align_rotated_backward", ListedHandler<Op::kRoiAlignRotatedBackward>);
+        add("portacl_deform_conv2d", ListedHandler<Op::kDeformConv2d>);
+        add("portacl_deform_conv2d_backward", ListedHandler<Op::kDeformConv2dBackward>);
         add("portacl_grid_sampler", +kGridSampler);
         add("portacl_grid_sampler_backward", +kGridSamplerBackward);
         add("portacl_grid_sampler_input_grad", +kGridSamplerInputGrad);
