@@ -162,6 +162,21 @@ class TestTorchvision:
         with pytest.raises(RuntimeError):
             self._run(torch.bfloat16)
 
+    def test_blocks_switch_it_on(self):
+        stock = self._run(torch.float32)[0]
+        with portacl.torch.accelerated():
+            assert self._run(torch.bfloat16)[0].dtype == torch.bfloat16
+        assert torch.equal(self._run(torch.float32)[0], stock)
+        with portacl.torch.accelerated(deform_conv=False), pytest.raises(RuntimeError):
+            self._run(torch.bfloat16)
+
+    def test_profile_counts_calls(self):
+        portacl.torch.enable()
+        with portacl.torch.profile() as report:
+            self._run(torch.float32)
+        operators = sorted(row.operator for row in report.rows.values())
+        assert operators == ["deform_conv2d", "deform_conv2d_backward"], report.table()
+
     def test_errors_are_torchvisions(self):
         portacl.torch.enable()
         image, offset, weight, *_ = (t.detach() for t in _tensors(torch.float32))

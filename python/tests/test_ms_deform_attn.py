@@ -346,6 +346,27 @@ def test_enable_serves_programs_and_disable_leaves_them(_programs):
     assert program.calls == 4
 
 
+def test_blocks_serve_programs(_programs):
+    program = _programs("blocks")
+    value, _, _, locations, weights, _ = _tensors(11)
+
+    def calls():
+        before = program.calls
+        program.multi_scale_deformable_attention(value, SHAPES, locations, weights)
+        return program.calls - before
+
+    with portacl_torch.accelerated():
+        with portacl_torch.accelerated(msda=False):
+            assert calls() == 0
+        assert calls() == 0
+        import MultiScaleDeformableAttention  # noqa: F401
+    assert calls() == 1
+    with portacl_torch.accelerated(msda=False):
+        assert calls() == 1
+    with pytest.raises(ImportError):
+        __import__("MultiScaleDeformableAttention")
+
+
 def test_levels_may_have_different_numbers_of_points(_programs):
     program = _programs("two")
     value, shapes, starts, locations, weights, grad = _tensors(12, points=4)

@@ -134,6 +134,18 @@ class TestTorchvision:
         with pytest.raises(RuntimeError):
             self._run(torch.bfloat16)
 
+    def test_blocks_switch_it_on(self):
+        stock, _ = self._run(torch.float32)
+        with portacl.torch.accelerated():
+            with portacl.torch.accelerated(roi_align=False):
+                inside = self._run(torch.bfloat16)[0]  # torchvision has none
+            assert torch.equal(inside, self._run(torch.bfloat16)[0])
+        assert torch.equal(self._run(torch.float32)[0], stock)
+        with pytest.raises(RuntimeError):
+            self._run(torch.bfloat16)
+        with portacl.torch.accelerated(roi_align=False), pytest.raises(RuntimeError):
+            self._run(torch.bfloat16)
+
     def test_profile_counts_calls(self):
         portacl.torch.enable()
         with portacl.torch.profile() as report:

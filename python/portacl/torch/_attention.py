@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import importlib.machinery
 import sys
+import threading
 import types
 from collections.abc import Callable, Sequence
 from typing import Any, Optional
@@ -16,6 +17,8 @@ from typing import Any, Optional
 import torch
 
 enabled = False
+blocks = 0
+"""`with accelerated()` blocks that run now, in any thread."""
 
 _FUNCTION = "multi_scale_deformable_attention"
 _MMCV_FUNCTION = "multi_scale_deformable_attn_pytorch"
@@ -27,7 +30,7 @@ _PREFIXES = ("transformers.models.", "mmcv.ops.", "detrex.layers.", "groundingdi
 
 
 def _serves(*tensors: Any) -> bool:
-    return enabled and all(
+    return (enabled or blocks > 0) and all(
         isinstance(t, torch.Tensor) and t.device.type == "cpu" and t.is_floating_point()
         for t in tensors
     )
@@ -246,7 +249,7 @@ class _Finder:
             if spec is not None:
                 _patch_when_loaded(spec)
                 return spec
-        if name == _COMPILED and enabled:
+        if name == _COMPILED and (enabled or blocks > 0):
             return importlib.machinery.ModuleSpec(name, _CompiledLoader())  # type: ignore[arg-type]
         return None
 
@@ -266,13 +269,26 @@ def _patch_when_loaded(spec: importlib.machinery.ModuleSpec) -> None:
 
 
 _finder = _Finder()
+_lock = threading.Lock()
 
 
 def set_enabled(wanted: bool) -> None:
     """Whether the programs' calls on CPU tensors are portacl's from now on."""
     global enabled
     enabled = wanted
-    if not wanted:
+    _apply()
+
+
+def add_block(count: int) -> None:
+    """A block begins (1), or ends (-1)."""
+    global blocks
+    with _lock:
+        blocks += count
+    _apply()
+
+
+def _apply() -> None:
+    if not (enabled or blocks > 0):
         if isinstance(getattr(sys.modules.get(_COMPILED), "__loader__", None), _CompiledLoader):
             del sys.modules[_COMPILED]
         return

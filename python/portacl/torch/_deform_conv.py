@@ -66,7 +66,7 @@ def backward_kernel(
 ) -> Tensors:
     """The gradients of input, weight, offset, mask and bias, row-major."""
     *steps, use_mask = numbers
-    grads = [empty(tuple(t.shape), t.dtype) for t in (input, weight, offset, mask, bias)]
+    grads = [empty(tuple(t.shape), input.dtype) for t in (input, weight, offset, mask, bias)]
     of_input, of_weight, of_offset, of_mask, of_bias = grads
     masks = (mask, of_mask) if use_mask else (None, None)
     if not use_mask:
@@ -86,6 +86,7 @@ def backward_kernel(
         of_bias,
         masks[1],
     )
+    grads[-1] = of_bias.to(bias.dtype)  # which may be float32 beside 16 bits
     return tuple(grads)
 
 
@@ -135,10 +136,10 @@ def _fits(source: torch.Tensor, *rest: Any) -> bool:
     )
 
 
-_torchvision = Replaced(
+replaced = Replaced(
     "torchvision.ops.deform_conv",
     {"deform_conv2d": kernel, "_deform_conv2d_backward": backward_kernel},
     _fits,
     own_errors=True,
 )
-set_enabled = _torchvision.set_enabled
+set_enabled = replaced.set_enabled

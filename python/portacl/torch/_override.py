@@ -446,29 +446,53 @@ def is_enabled(forward: bool = False, device: str = "cpu") -> bool:
     return _replacements(device)[1 if forward else 0].in_place
 
 
+def _detection_of(device: str, **wanted: bool) -> list[Any]:
+    """What switches the wanted operators of detectors on: on the CPU."""
+    switches = {
+        "msda": _attention,
+        "roi_align": _roi_align.replaced,
+        "deform_conv": _deform_conv.replaced,
+    }
+    chosen = [switches[name] for name, value in wanted.items() if flag(name, value)]
+    return chosen if device == "cpu" else []
+
+
 @contextlib.contextmanager
-def accelerated(forward: bool = False, device: str = "cpu") -> Iterator[None]:
+def accelerated(
+    forward: bool = False,
+    device: str = "cpu",
+    *,
+    msda: bool = True,
+    roi_align: bool = True,
+    deform_conv: bool = True,
+) -> Iterator[None]:
     """Compute with portacl's kernels inside a ``with`` block: in the whole process, all threads.
 
     Blocks may begin and end while other threads compute, from PyTorch 2.13 on; before, PyTorch
     takes kernels out from under those who are calling them.
 
     Args:
-        forward: as for ``enable()``.
-        device: as for ``enable()``.
+        forward, device: as for ``enable()``.
+        msda, roi_align, deform_conv: as for ``enable()``, while the block runs. False leaves
+            what ``enable()`` has set.
 
     """
     replaced = _replacements(device)[: 2 if flag("forward", forward) else 1]
+    detection = _detection_of(device, msda=msda, roi_align=roi_align, deform_conv=deform_conv)
     _check_gpu(device)
     with _lock:
         for replacement in replaced:
             replacement.blocks += 1
+    for operator in detection:
+        operator.add_block(1)
     try:
         with _lock:
             for replacement in replaced:
                 replacement.apply()
         yield
     finally:
+        for operator in detection:
+            operator.add_block(-1)
         with _lock:
             for replacement in replaced:
                 replacement.blocks -= 1

@@ -13,7 +13,7 @@ from typing import Any, Optional
 
 import torch
 
-from . import _compiled, _override, _roi_align
+from . import _compiled, _override, _torchvision
 from ._library import operators as _own_operators
 
 _DTYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
@@ -255,7 +255,7 @@ def _watch() -> None:
                 watched = _watching(name, "CPU", kernel, lambda tensor: "")
                 own.impl(name, watched, "CPU", with_keyset=True, allow_override=True)
         _watched.extend([aten, own])
-        _roi_align.is_watched = True
+        _torchvision.is_watched = True
 
 
 @contextlib.contextmanager

@@ -122,30 +122,18 @@ def second_order(forward: Any, ctx: Any, grad: torch.Tensor) -> tuple[Optional[t
 # ---- torchvision -------------------------------------------------------------------------------
 
 _DTYPES = {torch.float16, torch.bfloat16, torch.float32, torch.float64}
-is_watched = False
-"""Whether calls go by ``torch.ops.portacl``, where ``profile()`` counts them."""
-
-
-def _watchable(name: str) -> Callable[..., torch.Tensor]:
-    own = KERNELS[name]
-
-    def kernel(*arguments: Any) -> torch.Tensor:
-        pooled: torch.Tensor = (getattr(torch.ops.portacl, name) if is_watched else own)(*arguments)
-        return pooled
-
-    return kernel
 
 
 def _fits(source: torch.Tensor, rois: torch.Tensor, *rest: Rest) -> bool:
     return source.dtype in _DTYPES and rois.dtype == source.dtype
 
 
-_torchvision = Replaced(
+replaced = Replaced(
     "torchvision.ops.roi_align",
     {
-        "roi_align": _watchable("roi_align"),
-        "_roi_align_backward": _watchable("roi_align_backward"),
+        "roi_align": KERNELS["roi_align"],
+        "_roi_align_backward": KERNELS["roi_align_backward"],
     },
     _fits,
 )
-set_enabled = _torchvision.set_enabled
+set_enabled = replaced.set_enabled
