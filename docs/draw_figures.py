@@ -633,6 +633,76 @@ def ms_deform_attn(folder, narrow):
     save(figure, folder, "ms-deform-attn.svg", narrow)
 
 
+# ---- deformable convolution ----------------------------------------------------------------------
+
+
+def kernel_offsets():
+    """(y, x) of the taps of a kernel of 3 x 3 at one position, and where offsets move them."""
+    regular = np.stack(np.meshgrid((2, 3, 4), (2, 3, 4), indexing="ij"), -1).reshape(9, 2)
+    return regular, regular + np.random.default_rng(1602).uniform(-0.95, 0.95, (9, 2))
+
+
+def draw_moved_taps(axes, regular, moved):
+    pixels(axes, 0, 7)
+    for (y, x), (to_y, to_x) in zip(regular, moved):
+        axes.plot(x, y, "o", color=BLUE, markersize=8, markerfacecolor="white", zorder=2)
+        axes.add_patch(FancyArrowPatch((x, y), (to_x, to_y), arrowstyle="-|>", mutation_scale=12,
+                                       color=GREY, shrinkA=4, shrinkB=0, zorder=3))  # fmt: skip
+        axes.plot(to_x, to_y, "*", color=ORANGE, markersize=12, zorder=4)
+    axes.set_title("9 taps of one position,\nmoved by their offsets")
+
+
+def draw_sample(axes, y, x):
+    """The four pixels of a sample; each weight is the area opposite to its pixel."""
+    y0, x0 = int(np.floor(y)), int(np.floor(x))
+    ty, tx = y - y0, x - x0
+    pixels(axes, 0, 2)
+    areas = (((0, 0), tx, ty, 3), ((tx, 0), 1 - tx, ty, 2),
+             ((0, ty), tx, 1 - ty, 1), ((tx, ty), 1 - tx, 1 - ty, 0))  # fmt: skip
+    for corner, width, height, tint in areas:
+        axes.add_patch(Rectangle(corner, width, height, facecolor=TINTS[tint], edgecolor=GREY))
+        axes.text(corner[0] + width / 2, corner[1] + height / 2, f"{width * height:.2f}",
+                  ha="center", va="center", fontsize=12)  # fmt: skip
+    for tint, (name, dx, dy) in enumerate((("nw", 0, 0), ("ne", 1, 0), ("sw", 0, 1), ("se", 1, 1))):
+        axes.plot(dx, dy, "o", color=TINTS[tint], markeredgecolor="#333333", markersize=13,
+                  zorder=3)  # fmt: skip
+        axes.text(dx + (0.1 if dx else -0.1), dy + (0.14 if dy else -0.1), name,
+                  ha="left" if dx else "right")  # fmt: skip
+    axes.plot(tx, ty, "*", color=ORANGE, markersize=15, zorder=4)
+    axes.set_title("a sample: mask times\nfour weighted pixels")
+
+
+def draw_product(axes):
+    """A column of samples, taps first, then channels, against the rows of the weight."""
+    taps, channels = 9, 2
+    for tap in range(taps):
+        for c in range(channels):
+            row = tap * channels + c
+            axes.add_patch(Rectangle((4.2, row), 1, 1, facecolor=TINTS[tap % 4],
+                                     edgecolor="#555555", linewidth=0.6))  # fmt: skip
+        axes.text(5.5, tap * channels + 1, f"tap {tap // 3}, {tap % 3}", va="center", fontsize=10)
+    for output in range(3):
+        axes.add_patch(Rectangle((output, 0), 1, taps * channels, facecolor=TINTS[0],
+                                 edgecolor="#555555"))  # fmt: skip
+        axes.text(output + 0.5, -0.5, f"o{output}", ha="center", va="center")
+    axes.text(4.7, -0.5, "samples", ha="center", va="center")
+    axes.add_patch(FancyArrowPatch((3.6, 0.3), (3.6, taps * channels - 0.3), arrowstyle="-|>",
+                                   mutation_scale=14, color=RED))  # fmt: skip
+    axes.set(xlim=(-0.2, 7.6), ylim=(taps * channels + 0.2, -1.2))
+    axes.axis("off")
+    axes.set_title("an output: weights times samples,\nsummed along the arrow")
+
+
+def deform_conv2d(folder, narrow):
+    figure, (left, middle, right) = panels(narrow, 3, (12.5, 4.6), (4.4, 14.2))
+    regular, moved = kernel_offsets()
+    draw_moved_taps(left, regular, moved)
+    draw_sample(middle, *moved[4])
+    draw_product(right)
+    figure.subplots_adjust(wspace=0.12)
+    save(figure, folder, "deform-conv2d.svg", narrow)
+
+
 def main():
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else DOCS / "images"
     for narrow in (False, True):
@@ -646,6 +716,7 @@ def main():
         grid_sampler_kinks(folder, narrow)
         grid_sampler_padding(folder, narrow)
         ms_deform_attn(folder, narrow)
+        deform_conv2d(folder, narrow)
         data_path(folder, narrow)
 
 
