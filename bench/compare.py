@@ -52,7 +52,7 @@ SUITES = {
     "steps": "whole training steps, likewise",
     "busy": "operators and a step likewise, beside busy processes",
     "resize": "F.interpolate's operators through PyTorch, likewise",
-    "detection": "RoiAlign and deformable attention, beside torchvision and grid_sample's formula",
+    "detection": "RoiAlign, deformable convolution and attention, beside torchvision and a formula",
 }
 # In a process of their own: no other peers, no settings of OpenMP.
 INSIDE_PYTORCH = ("torch", "steps", "busy", "resize", "detection")

@@ -1,13 +1,15 @@
 """Suite `detection`: sampling of detectors, beside the fastest that PyTorch's users have for a CPU.
 
-RoiAlign is torchvision's operator with and without portacl's kernels. Multi-scale deformable
-attention has no operator in PyTorch: its peer is the usual formula, a `grid_sample` for each level,
-as transformers and mmcv have it. Gradients of attention are autograd's of a graph that is kept.
+RoiAlign and deformable convolution are torchvision's operators with and without portacl's kernels.
+Multi-scale deformable attention has no operator in PyTorch: its peer is the usual formula, a
+`grid_sample` for each level, as transformers and mmcv have it. Gradients of attention are
+autograd's of a graph that is kept.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import re
 import sys
 from collections.abc import Iterable
@@ -154,10 +156,52 @@ class Regions(_Case):
         return torch.cat([index.float(), corners, corners + sides], 1)
 
 
+@dataclasses.dataclass(frozen=True)
+class Convolution(_Case):
+    """A deformable convolution with masks that keeps the extents of (N, C, H, W)."""
+
+    name: str
+    input: tuple[int, int, int, int]
+    outputs: int
+    offset_groups: int = 1
+    kernel: int = 3
+
+    @property
+    def label(self) -> str:  # type: ignore[override]
+        of = "x".join(map(str, self.input))
+        groups = f", {self.offset_groups} offset groups" if self.offset_groups > 1 else ""
+        return f"{self.outputs} outputs of {of}, kernel {self.kernel}x{self.kernel}{groups}"
+
+    def calls(self) -> dict[str, dict[str, Call]]:
+        """torchvision's operators, which portacl's kernels replace."""
+        import torchvision.ops  # noqa: F401, PLC0415 (its operators)
+
+        generator = torch.Generator().manual_seed(0)
+        made = functools.partial(torch.randn, generator=generator)
+        images, channels, *size = self.input
+        taps = self.offset_groups * self.kernel**2
+        tensors = (
+            made(self.input),
+            made(self.outputs, channels, self.kernel, self.kernel),
+            2 * made(images, 2 * taps, *size),
+            torch.rand(images, taps, *size, generator=generator),
+            made(self.outputs),
+        )
+        grad = made(images, self.outputs, *size)
+        edge = self.kernel // 2
+        numbers = (1, 1, edge, edge, 1, 1, 1, self.offset_groups, True)
+        ops = torch.ops.torchvision
+        calls: dict[str, Call] = {
+            "forward": lambda: ops.deform_conv2d(*tensors, *numbers),
+            "backward": lambda: ops._deform_conv2d_backward(grad, *tensors, *numbers),
+        }
+        return {key: dict.fromkeys(in_torch.KERNELS, call) for key, call in calls.items()}
+
+
 _P2, _P3 = (1, 256, 200, 272), (2, 256, 100, 136)
 _PYRAMID = ((100, 134), (50, 67), (25, 34), (13, 17))  # of 800 x 1066 pixels
 _SQUARES = ((64, 64), (32, 32), (16, 16), (8, 8))  # of 512 x 512
-CASES: tuple[Attention | Regions, ...] = (
+CASES: tuple[Attention | Regions | Convolution, ...] = (
     Attention("decoder", 1, _PYRAMID, 300, 4),
     Attention("encoder", 1, _SQUARES, 5440, 4),
     Attention("six_cameras", 6, ((15, 25),), 600, 8),
@@ -173,6 +217,11 @@ CASES: tuple[Attention | Regions, ...] = (
     Regions("one_roi_p4", (1, 256, 50, 68), 1, 7, 2),
     Regions("one_roi_small", (1, 16, 20, 20), 1, 7, 2),
     Regions("one_roi_one_channel", (1, 1, 8, 8), 1, 1, 1),
+    Convolution("conv_128", (1, 128, 100, 136), 128),
+    Convolution("conv_512", (1, 512, 25, 34), 512),
+    Convolution("conv_video", (4, 64, 64, 64), 64, offset_groups=8),
+    Convolution("conv_small", (1, 8, 8, 8), 8),
+    Convolution("conv_one_pixel", (1, 1, 3, 3), 1, kernel=1),
 )
 
 
