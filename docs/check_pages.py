@@ -106,14 +106,15 @@ LOOK_AT_HEAD = """
 
 # The smallest share of its size at which the text of a picture can be read (10 pixels of the page).
 # SVG of docs/draw_figures.py: text of 11 in units of 4/3 pixels. Photographs that draw_gallery.py
-# lays out have two pixels for one and text of 13. Plots of bench: text of 9 points at 110 a inch;
-# their narrow versions: 8.5 points at 200.
+# lays out have two pixels for one and text of 13. Plots of bench: text of 9 points at 110 an inch.
+# Plots of docs/draw_charts.py, for telephones and of a machine's classes: 8.5 points at 200.
 SMALLEST = """
 const SMALLEST = (file) => {
   if (file.startsWith("contact-sheet")) return 0;  // opens at full size
   if (/^(rotation|lens|torch-npu)/.test(file)) return 0.45;
   if (file.endsWith(".svg")) return 0.58;
   if (/^(perf|torch-calls).*-narrow/.test(file)) return 0.42;
+  if (/^perf-(granite-rapids|emerald-rapids|zen)/.test(file)) return 0.42;
   if (/^(perf|torch-calls)/.test(file)) return 0.62;
   return 0.4;
 };
