@@ -13,6 +13,7 @@
 
 #include "base/fork.h"
 #include "base/once.h"
+#include "base/round_up.h"
 #include "base/settings.h"
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -40,10 +41,6 @@ constexpr size_t kHugePage = size_t{2} << 20;
 constexpr size_t kHugeFrom = size_t{1} << 20;
 constexpr size_t kMaxKept = 256;  // blocks
 
-size_t RoundUp(size_t value, size_t multiple) {
-  return (value + multiple - 1) / multiple * multiple;
-}
-
 // A mapping that starts at a multiple of 2 MiB, so that every huge page of it can be one.
 void* MapAligned(size_t bytes) {
   const size_t room = bytes + kHugePage;
@@ -51,7 +48,7 @@ void* MapAligned(size_t bytes) {
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (start == MAP_FAILED) return nullptr;
   const auto address = reinterpret_cast<uintptr_t>(start);
-  const uintptr_t aligned = RoundUp(address, kHugePage);
+  const uintptr_t aligned = base::RoundUp(address, kHugePage);
   if (aligned != address) munmap(start, aligned - address);
   const uintptr_t end = aligned + bytes;
   if (address + room != end) munmap(reinterpret_cast<void*>(end), address + room - end);
@@ -78,10 +75,10 @@ void* MapBlock(size_t bytes, Pages pages) {
 // again. 0 on overflow.
 size_t MappedSize(size_t bytes) {
   if (bytes > SIZE_MAX / 4) return 0;
-  if (bytes >= kHugeFrom) return RoundUp(bytes, kHugePage);
+  if (bytes >= kHugeFrom) return base::RoundUp(bytes, kHugePage);
   size_t step = size_t{16} << 10;
   while (step * 8 < bytes) step *= 2;
-  return RoundUp(bytes, step);
+  return base::RoundUp(bytes, step);
 }
 
 struct Pool {
@@ -145,7 +142,7 @@ size_t PooledBytes() {
 Block TakeBlock(size_t bytes, Pages pages) {
   if (bytes < kMappedFrom) {
     const size_t alignment = bytes < kPage ? kAlignment : kPage;
-    const size_t size = RoundUp(bytes, alignment);
+    const size_t size = base::RoundUp(bytes, alignment);
     return {std::aligned_alloc(alignment, size), size, pages, /*mapped=*/false};
   }
   const size_t size = MappedSize(bytes);

@@ -16,6 +16,7 @@
 
 #include "base/fork.h"
 #include "base/once.h"
+#include "base/round_up.h"
 #include "base/settings.h"
 #include "runtime/guard_fault.h"
 #include "runtime/guard_lines.h"
@@ -33,10 +34,6 @@ constexpr int kOwnFrames = 3;  // of this library, at the top of every allocatio
 
 size_t PageSize() {
   return static_cast<size_t>(sysconf(_SC_PAGESIZE));  // without a system call
-}
-
-size_t RoundUp(size_t value, size_t multiple) {
-  return (value + multiple - 1) / multiple * multiple;
 }
 
 // ---- Allocation ---------------------------------------------------------------------------------
@@ -135,10 +132,10 @@ bool MisuseWasNoted() { return misuse_noted; }
 GuardedMemory GuardAllocate(size_t size, bool host) {
   if (size > SIZE_MAX / 4) return {};
   const size_t page = PageSize();
-  const size_t data_bytes = RoundUp(size, page);
+  const size_t data_bytes = base::RoundUp(size, page);
   GuardRegion region;
   region.bytes = data_bytes + 2 * page;
-  region.offset = page + data_bytes - RoundUp(size, kAlignment);
+  region.offset = page + data_bytes - base::RoundUp(size, kAlignment);
   region.size = size;
   region.allocated = CaptureStack(kOwnFrames);
   region.user = Reserve(region.bytes);

@@ -19,6 +19,7 @@
 #include "base/checked.h"
 #include "base/fork.h"
 #include "base/handle_table.h"
+#include "base/round_up.h"
 #include "runtime/context.h"
 #include "runtime/error.h"
 #include "runtime/guard.h"
@@ -87,10 +88,6 @@ constinit base::Immortal<base::HandleTable<Physical>> the_handles;
 void* ToPointer(uintptr_t address) { return reinterpret_cast<void*>(address); }
 uintptr_t ToAddress(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer); }
 
-uintptr_t RoundUp(uintptr_t value, size_t multiple) {
-  return (value + multiple - 1) & ~(multiple - 1);
-}
-
 uintptr_t MapNothing(void* where, size_t bytes, int flags) {
   void* const mapped =
       mmap(where, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | flags, -1, 0);
@@ -127,7 +124,7 @@ uintptr_t Reserve(size_t size, size_t alignment, uintptr_t expected) {
   }
   const uintptr_t all = MapNothing(nullptr, size + alignment, 0);
   if (all == 0) return 0;
-  const uintptr_t start = RoundUp(all, alignment);
+  const uintptr_t start = base::RoundUp(all, alignment);
   if (start > all) munmap(ToPointer(all), start - all);
   const uintptr_t end = all + size + alignment;
   if (end > start + size) munmap(ToPointer(start + size), end - start - size);
@@ -293,7 +290,7 @@ base::Status ReserveAddresses(size_t size, size_t alignment, void* expected, voi
   if (!base::CheckedAdd(size, 2 * multiple, &end)) {
     return InvalidParam("size is {}, more than an address space", size);
   }
-  const size_t bytes = RoundUp(size, kMemoryGranularity);
+  const size_t bytes = base::RoundUp(size, kMemoryGranularity);
   Mapping user(Reserve(bytes, multiple, ToAddress(expected)), bytes);
   Mapping kernel(GuardEnabled() && user.start() != 0 ? Reserve(bytes, multiple, 0) : 0, bytes);
   if (user.start() == 0 || (GuardEnabled() && kernel.start() == 0)) {

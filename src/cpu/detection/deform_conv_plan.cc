@@ -6,6 +6,7 @@
 #include <initializer_list>
 
 #include "base/checked.h"
+#include "base/round_up.h"
 #include "cpu/detection/booking.h"
 #include "cpu/machine/grain.h"
 #include "runtime/parallel.h"
@@ -20,8 +21,6 @@ constexpr int64_t kVector = 16;         // pads rows of elements
 constexpr int64_t kArraysOfPoint = 20;  // PointTile of ms_deform_attn_points-inl.h
 constexpr int64_t kMostExact = int64_t{1} << 24;
 constexpr int64_t kMostElements = int64_t{1} << 40;  // of a part: no sum of parts overflows
-
-int64_t RoundUp(int64_t count, int64_t to) { return DivideUp(count, to) * to; }
 
 // Whether the product of some extents is small enough.
 bool AtMost(int64_t most, std::initializer_list<int64_t> extents) {
@@ -52,12 +51,12 @@ int64_t TileOf(const DeformConvParams& p, const Geometry& g) {
   constexpr int64_t kElements = int64_t{1} << 17;
   const int64_t wanted = std::clamp<int64_t>(kElements / g.column, g.shape.rows, 96);
   const int64_t shared = DivideUp(p.positions(), g.slots);
-  return std::max(g.shape.rows, RoundUp(std::min(wanted, shared), g.shape.rows));
+  return std::max(g.shape.rows, base::RoundUp(std::min(wanted, shared), g.shape.rows));
 }
 
 // Elements of panels of `width` columns (or outputs), by `depth`, for each group.
 int64_t Panels(const DeformConvParams& p, const Geometry& g, int64_t columns, int64_t depth) {
-  return p.groups * RoundUp(columns, g.shape.width) * depth;
+  return p.groups * base::RoundUp(columns, g.shape.width) * depth;
 }
 
 }  // namespace
@@ -72,16 +71,16 @@ std::optional<DeformConvPlan> PlanDeformConv(const DeformConvParams& p, DeformCo
                           static_cast<double>(p.images) * static_cast<double>(p.channels) *
                           static_cast<double>(4 + p.group_outputs());
   g.slots = products < kGrain ? 1 : runtime::NumThreads();
-  g.pixel = RoundUp(std::max<int64_t>(p.channels, 1), kVector);
+  g.pixel = base::RoundUp(std::max<int64_t>(p.channels, 1), kVector);
   const bool whole = p.groups == 1;
   g.runs = whole ? 1 : p.taps();
   g.run = whole ? p.taps() * p.channels : p.group_channels();
-  g.column = RoundUp(p.taps() * p.channels, kVector) + std::max(shape.width, kVector);
-  g.outputs = RoundUp(p.out_channels, kVector) + shape.width;
+  g.column = base::RoundUp(p.taps() * p.channels, kVector) + std::max(shape.width, kVector);
+  g.outputs = base::RoundUp(p.out_channels, kVector) + shape.width;
   g.tile = TileOf(p, g);
-  const int64_t tile_rows = RoundUp(g.tile, shape.rows),
+  const int64_t tile_rows = base::RoundUp(g.tile, shape.rows),
                 size = p.dtype == base::DType::kDouble ? 8 : 4;
-  g.tile_points = RoundUp(g.tile, kVector) * (p.backward ? p.offset_groups * p.taps() : 1);
+  g.tile_points = base::RoundUp(g.tile, kVector) * (p.backward ? p.offset_groups * p.taps() : 1);
   if (!AtMost(kMostElements, {tile_rows, g.column}) ||
       !AtMost(kMostElements, {tile_rows, g.outputs}) ||
       !AtMost(kMostElements, {g.tile_points, kArraysOfPoint})) {
@@ -93,7 +92,7 @@ std::optional<DeformConvPlan> PlanDeformConv(const DeformConvParams& p, DeformCo
   };
   const int copies = p.backward ? 1 : g.slots;
   const bool products_wanted = p.output.has || p.grad_output.has;
-  const int64_t output_rows = RoundUp(p.group_outputs(), shape.rows);
+  const int64_t output_rows = base::RoundUp(p.group_outputs(), shape.rows);
   take(true, &g.image, (p.height * p.width + 1) * g.pixel);
   take(p.output.has, &g.weights, Panels(p, g, p.group_outputs(), g.runs * g.run));
   take(p.backward && p.weight.has, &g.back, Panels(p, g, g.run, g.runs * p.group_outputs()));

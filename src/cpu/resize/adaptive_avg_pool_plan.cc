@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/round_up.h"
 #include "cpu/machine/grain.h"
 #include "runtime/parallel.h"
 
@@ -32,7 +33,7 @@ PoolAxis AxisOf(const AdaptiveAvgPoolParams& p, size_t axis) {
   return made;
 }
 
-uint64_t RoundUp(uint64_t bytes) { return (bytes + 63) / 64 * 64; }
+uint64_t WholeLines(uint64_t bytes) { return base::RoundUp(bytes, 64); }
 
 // What the sources of a gradient are divided by; of channels in a copy. False if it is too large.
 bool SetSources(const AdaptiveAvgPoolParams& p, uint64_t size, AdaptiveAvgPoolGeometry* g) {
@@ -56,7 +57,7 @@ bool SetSources(const AdaptiveAvgPoolParams& p, uint64_t size, AdaptiveAvgPoolGe
     elements *= extent;
   }
   const int64_t area = height * width, volume = depth * area;
-  g->divided_bytes = RoundUp(static_cast<uint64_t>(elements) * size);
+  g->divided_bytes = WholeLines(static_cast<uint64_t>(elements) * size);
   g->from_stride = {volume * p.c, 1, area * p.c, width * p.c, p.c};
   return true;
 }
@@ -134,7 +135,7 @@ std::optional<AdaptiveAvgPoolPlan> PlanAdaptiveAvgPool(const AdaptiveAvgPoolPara
   if (!g.channels && 4 * p.n * p.c * g.rows() < lanes) return std::nullopt;
   const uint64_t sums = runs.size() * static_cast<uint64_t>(lanes) * size;
   if (sums > kMostSums) return std::nullopt;
-  if (!g.channels) g.slot_bytes = RoundUp(kPoolChunk * size + sums);
+  if (!g.channels) g.slot_bytes = WholeLines(kPoolChunk * size + sums);
   const double elements =
       static_cast<double>(p.n * p.c) *
       (static_cast<double>(p.extents[0] * p.extents[1]) * static_cast<double>(p.extents[2]));
