@@ -6,7 +6,7 @@ from detectors import MODELS, train
 
 import portacl.torch
 
-OPERATOR = {name: "ms_deform_attn" if "detr" in name else "roi_align" for name in MODELS}
+OPERATOR = {name: "roi_align" if "rcnn" in name else "ms_deform_attn" for name in MODELS}
 
 
 @pytest.fixture(autouse=True)
