@@ -103,8 +103,8 @@ bool HasController(std::string_view controllers, std::string_view wanted) {
 // A line of /proc/self/cgroup: "0::/user.slice", or "4:cpu,cpuacct:/user.slice".
 double QuotaOfLine(const char* root, std::string_view line) {
   const size_t first = line.find(':');
-  const size_t second = first == line.npos ? first : line.find(':', first + 1);
-  if (second == line.npos) return kNoQuota;
+  const size_t second = first == std::string_view::npos ? first : line.find(':', first + 1);
+  if (second == std::string_view::npos) return kNoQuota;
   const std::string_view controllers = line.substr(first + 1, second - first - 1);
   const std::string_view path = line.substr(second + 1);
   double smallest = kNoQuota;
