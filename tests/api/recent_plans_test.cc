@@ -10,9 +10,11 @@
 #include "portacl/portacl.h"
 #include "support/api/acl_fixture.h"
 #include "support/api/compare.h"
+#include "support/api/forward_call.h"
 #include "support/api/nearest_oracle.h"
 #include "support/api/pick.h"
 #include "support/api/random.h"
+#include "support/api/resize_call.h"
 
 namespace portacl_test {
 namespace {
@@ -73,6 +75,86 @@ void RunRandomCalls(uint64_t seed, aclrtStream stream) {
 
 TEST_F(RecentPlans, EachOfManyCallsThatDifferALittleHasItsOwnResult) {
   RunRandomCalls(FreshSeed(), stream_);
+}
+
+// The result of a call that may take a kept plan, and of a call that takes none: with a forced
+// implementation each call is planned anew.
+template <class Call>
+void ExpectOwnResult(const Call& call, Tensor* to, DeviceTensor* written, aclrtStream stream) {
+  ASSERT_EQ(Execute(call, stream), 0) << TakeMessage();
+  written->Download();
+  const Tensor got = to->Dense();
+  ASSERT_EQ(portaclSetImpl("ref"), 0);
+  const aclnnStatus again = Execute(call, stream);
+  ASSERT_EQ(portaclSetImpl(""), 0);
+  ASSERT_EQ(again, 0) << TakeMessage();
+  written->Download();
+  ASSERT_TRUE(BitIdentical(got, to->Dense()));
+}
+
+constexpr Element kElements[] = {Element::kFloat, Element::kFloat16, Element::kBFloat16,
+                                 Element::kDouble};
+
+// (1, 1 or 2, few values for each other extent).
+Shape RandomShape(Random& random, size_t spatial) {
+  Shape shape{1, random.Integer(1, 2)};
+  for (size_t axis = 0; axis < spatial; ++axis) shape.push_back(random.Integer(3, 4));
+  return shape;
+}
+
+void RunRandomResizing(Random& random, aclrtStream stream) {
+  const ResizeFunction& f = PickOf(random, kResizeFunctions);
+  const Element element = PickOf(random, kElements);
+  const Shape shape = RandomShape(random, f.spatial);
+  Shape other = RandomShape(random, f.spatial);
+  other[1] = shape[1];
+  Tensor from(element, shape, random.Coin() ? Layout::kContiguous : Layout::kTransposed);
+  Tensor to(element, other);
+  from.FillUniform(random, -1, 1);
+  const DeviceTensor read(&from);
+  DeviceTensor written(&to);
+  constexpr aclFormat kFormats[] = {ACL_FORMAT_NCL, ACL_FORMAT_NCHW, ACL_FORMAT_NCDHW};
+  const aclFormat format = kFormats[f.spatial - 1];
+  ResizeCall call = ResizeCall::For(f, read.args(format), written.args(format));
+  call.align_corners = random.Coin();
+  if (random.Coin()) call.scales[0] = 1.25;
+  SCOPED_TRACE(testing::Message() << f.name << " " << element);
+  ExpectOwnResult(call, &to, &written, stream);
+}
+
+void RunRandomSampling(Random& random, aclrtStream stream) {
+  const Element element = PickOf(random, kElements);
+  Tensor input(element, RandomShape(random, 2));
+  Tensor grid(element, {1, random.Integer(2, 3), 3, 2});
+  Tensor out(element, {1, input.shape()[1], grid.shape()[1], 3});
+  input.FillUniform(random, -1, 1);
+  grid.FillUniform(random, -1.2, 1.2);
+  const DeviceTensor image(&input), points(&grid);
+  DeviceTensor written(&out);
+  const GridForwardCall call{.input = image.args(),
+                             .grid = points.args(),
+                             .interpolation = random.Integer(0, 2),
+                             .padding = random.Integer(0, 2),
+                             .align_corners = random.Coin(),
+                             .out = written.args()};
+  SCOPED_TRACE(testing::Message() << "grid sampler " << element);
+  ExpectOwnResult(call, &out, &written, stream);
+}
+
+TEST_F(RecentPlans, CallsOfAllFunctionsAndTypesHaveTheirOwnResults) {
+  const uint64_t seed = FreshSeed();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  Random random(seed);
+  ASSERT_EQ(portaclSetProfile("open"), 0);  // all types
+  for (int64_t i = 0; i < ByRunLength(4000, 300); ++i) {
+    SCOPED_TRACE("call " + std::to_string(i));
+    if (random.Integer(0, 3) == 0) {
+      RunRandomSampling(random, stream_);
+    } else {
+      RunRandomResizing(random, stream_);
+    }
+    if (HasFatalFailure()) return;
+  }
 }
 
 TEST_F(RecentPlans, ThreadsShareThem) {
