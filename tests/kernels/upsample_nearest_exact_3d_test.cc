@@ -138,6 +138,9 @@ TEST_F(UpsampleNearestExact3DKernels, EqualTheReferenceWhereVolumesShrink) {
         ExpectSameBytes(c, random);
         c.large = {2, 3, 4};  // planes that are joined
         ExpectSameBytes(c, random);
+        c.small = {3, 5, 300};
+        c.large = {7, 11, 4};  // several sources along D and H
+        ExpectSameBytes(c, random);
         if (HasFailure()) return;
       }
     }

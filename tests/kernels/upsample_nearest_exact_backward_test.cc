@@ -68,6 +68,9 @@ const NearestPathCase kLarge[] = {
     {{.n = 2, .c = 30, .h_in = 90, .h_out = 15, .w_in = 100, .w_out = 13}, "scatter"},
     {{.c = 3, .h_in = 130, .h_out = 5, .w_in = 400, .w_out = 130}, "scatter"},
     {{.c = 2, .h_in = 130, .h_out = 1, .w_in = 140, .w_out = 1}, "scatter"},
+    // Rows have sources of several rows, in few columns.
+    {{.c = 3, .h_in = 71, .h_out = 580, .w_in = 516, .w_out = 6}, "scatter"},
+    {{.n = 2, .c = 5, .h_in = 40, .h_out = 65, .w_in = 600, .w_out = 9}, "scatter"},
     // Planes that are joined; the last group of 601 is shorter.
     {{.c = 600, .h_in = 7, .h_out = 2, .w_in = 7, .w_out = 2}, "scatter"},
     {{.c = 601, .h_in = 7, .h_out = 2, .w_in = 7, .w_out = 2}, "scatter"},

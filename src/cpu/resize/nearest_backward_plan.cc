@@ -195,17 +195,18 @@ std::vector<int64_t> DestinationsWithSources(const ops::NearestAxis& axis) {
   return destinations;
 }
 
-// Of single sources, whether few destinations have one, and rows or pixels are contiguous. What
-// the other paths do for a vector of destinations costs about as much as one source here.
+// Whether few destinations have sources, and rows or pixels are contiguous. What the other paths do
+// for a vector of destinations costs about as much as one destination with sources here.
 bool MayScatter(const Params& p, const NearestBackwardKernelPlan& plan, int64_t channels,
                 int64_t lanes) {
   const bool contiguous = plan.path == Path::kPixels
                               ? plan.tiling.channels == channels && plan.to_stride[3] == channels
                               : plan.from_stride[3] == 1 && plan.to_stride[3] == 1;
+  const double used =
+      Elements(std::min(p.d.in, p.d.out), std::min(p.h.in, p.h.out), p.w.out);  // at most
   return contiguous && !plan.pack_from && !plan.pack_to &&
          p.w.out <= p.w.in / (plan.path == Path::kPixels ? 1 : 2) &&
-         static_cast<double>(plan.path == Path::kPixels ? 2 : lanes) *
-                 Elements(p.d.out, p.h.out, p.w.out) <=
+         static_cast<double>(plan.path == Path::kPixels ? 2 : lanes) * used <=
              Elements(p.d.in, p.h.in, p.w.in);
 }
 
@@ -239,8 +240,10 @@ void JoinPlanes(const Params& p, const NearestSide& from, const NearestSide& to,
 void ChooseScatter(const Params& p, const NearestSide& from, const NearestSide& to,
                    int64_t element_size, int64_t lanes, NearestBackwardKernelPlan& plan) {
   const auto single = [](const ops::NearestAxis& axis) { return CountRange(axis).second <= 1; };
-  if (!single(p.d) || !single(p.h) || !single(p.w)) return;
-  if (plan.path != Path::kPixels) JoinPlanes(p, from, to, element_size, plan);
+  if (!single(p.w)) return;
+  const bool all = single(p.d) && single(p.h);
+  if (plan.path == Path::kPixels && !all) return;
+  if (all && plan.path != Path::kPixels) JoinPlanes(p, from, to, element_size, plan);
   if (plan.joined == 0 && MayScatter(p, plan, to.c, lanes)) {
     plan.place = DestinationsWithSources(p.w);
   }

@@ -54,8 +54,8 @@ struct NearestBackwardKernelPlan {
   int64_t dense_bytes = 0;
   bool pack_from = false;  // rows of gradOutput are not contiguous
   bool pack_to = false;    // rows of gradInput are not contiguous; kPixels: its channels are not
-  // Not empty: few destinations have a source, none has two. The destination column of each source
-  // column; where joined > 0, the destination of each source in a row of `joined` planes.
+  // Not empty: few destinations have a source, in one column each. The destination column of each
+  // source column; where joined > 0, the destination of each source in a row of `joined` planes.
   std::vector<int64_t> place;
   int64_t joined = 0;  // planes that follow each other on both sides are taken so many at a time
   NearestTiling tiling;

@@ -1,5 +1,5 @@
-// Nearest backward where few destinations have a source and none has two: zeros everywhere,
-// then each source in its place. Per target.
+// Nearest backward where few destinations have a source and no two columns have the same one: zeros
+// everywhere, then the sums of rows, each in its place. Per target.
 #if defined(PORTACL_CPU_RESIZE_NEAREST_BACKWARD_SCATTER_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef PORTACL_CPU_RESIZE_NEAREST_BACKWARD_SCATTER_INL_H_
 #undef PORTACL_CPU_RESIZE_NEAREST_BACKWARD_SCATTER_INL_H_
@@ -46,29 +46,45 @@ void ClearTile(const Tile<T>& t) {
   }
 }
 
-// n elements, each added to +0.
+// Some rows of each of some planes of sources.
+struct SourceRows {
+  int64_t rows = 1, by_row = 0, planes = 1, by_plane = 0;
+};
+
+// n sums of such rows' elements, each from +0.
 template <class T>
-HWY_INLINE void CopySums(const T* from, T* to, int64_t n) {
+HWY_INLINE void SumRows(const T* from, const SourceRows& of, T* to, int64_t n) {
   const ComputeTag<T> d;
   const int64_t lanes = Length(d);
+  const auto sum = [&](int64_t c, const auto& load) PORTACL_INLINE_LAMBDA {
+    auto total = hn::Zero(d);
+    for (int64_t plane = 0; plane < of.planes; ++plane) {
+      const T* at = from + plane * of.by_plane + c;
+      for (int64_t r = 0; r < of.rows; ++r, at += of.by_row) total = hn::Add(total, load(at));
+    }
+    return total;
+  };
   int64_t c = 0;
   for (; c + lanes <= n; c += lanes) {
-    StoreNarrow(hn::Add(hn::Zero(d), LoadWide(d, from + c)), d, to + c);
+    const auto load = [&](const T* at) PORTACL_INLINE_LAMBDA { return LoadWide(d, at); };
+    StoreNarrow(sum(c, load), d, to + c);
   }
   if (c == n) return;
   const auto rest = static_cast<size_t>(n - c);
-  StoreNarrowFirst(hn::Add(hn::Zero(d), LoadWideFirst(d, from + c, rest)), d, to + c, rest);
+  const auto load = [&](const T* at) PORTACL_INLINE_LAMBDA { return LoadWideFirst(d, at, rest); };
+  StoreNarrowFirst(sum(c, load), d, to + c, rest);
 }
 
-// n sources that follow each other, each to its place.
+// Sums of n columns that follow each other, each to its place.
 template <class T>
-HWY_INLINE void ScatterRow(const T* from, const int64_t* place, int64_t n, T* to) {
+HWY_INLINE void ScatterRow(const T* from, const SourceRows& of, const int64_t* place, int64_t n,
+                           T* to) {
   constexpr int64_t kBlock = 64;
   HWY_ALIGN BitsOf<T> bits[kBlock];
   T* const sums = reinterpret_cast<T*>(bits);
   for (int64_t x = 0; x < n; x += kBlock) {
     const int64_t count = std::min(kBlock, n - x);
-    CopySums(from + x, sums, count);
+    SumRows(from + x, of, sums, count);
     for (int64_t i = 0; i < count; ++i) to[place[x + i]] = sums[i];
   }
 }
@@ -82,11 +98,12 @@ HWY_NOINLINE void ScatterTile(const Params& p, const int64_t* place, const Tile<
   ClearTile(t);
   ForEachRow(p, t, [&](const T* from, int64_t rows, T* to) HWY_ATTR {
     if (rows == 0) return;
+    const SourceRows of = {rows, t.from_row, t.depth, t.from_depth};
     from -= t.first_column * t.from_column;
     to -= t.box.j0 * t.to_column;
-    if (channels == 1) return ScatterRow(from + first, place + first, end - first, to);
+    if (channels == 1) return ScatterRow(from + first, of, place + first, end - first, to);
     for (int64_t x = first; x < end; ++x) {
-      CopySums(from + x * t.from_column, to + place[x] * t.to_column, channels);
+      SumRows(from + x * t.from_column, of, to + place[x] * t.to_column, channels);
     }
   });
 }
@@ -110,7 +127,7 @@ void ScatterPlanes(const Params& p, const NearestBackwardKernelPlan& plan, bool 
         ProvidePages(to, output + std::min((i + provided) * joined, planes) * in);
       }
       ClearElements(to, n * in);
-      ScatterRow(input + plane * out, plan.place.data(), n * out, to);
+      ScatterRow(input + plane * out, {}, plan.place.data(), n * out, to);
     }
   });
 }

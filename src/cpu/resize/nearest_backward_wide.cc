@@ -296,6 +296,10 @@ void SumTileWide(const Params& p, const Tile<T>& t) {
   }
   WideGroup<kContiguous, T> group(t);
   ForEachRow(p, t, [&](const T* from, int64_t rows, T* to) {
+    if (rows == 0) {  // lanes of a group with sources would wait for it
+      for (int64_t j = 0; j < n; ++j) ClearElements(to + j * t.to_column, 1);
+      return;
+    }
     for (int64_t j = t.box.j0; j < t.box.j1; ++j) {
       group.Append(from + (begin[j] - t.first_column) * t.from_column, rows,
                    begin[j + 1] - begin[j], to + (j - t.box.j0) * t.to_column);
