@@ -360,12 +360,21 @@ std::optional<Plan> PlanOwnedNearest(const Params& p, const Choice& choice) {
                .way = OwnedGeometry{{}, strips, grain}}};
 }
 
-// No padding of these paddings is left to another path.
+// Whether so few bicubic points use an image that it is not worth a slab: a point that is added by
+// itself, channel by channel, costs about as much as so many pixels of one.
+bool HasSparseBicubic(const ops::GridSampler2DShape& s) {
+  constexpr double kPixels = 32;
+  return kPixels * static_cast<double>(s.oh * s.ow) * static_cast<double>(s.c) <=
+         static_cast<double>(s.h * s.w);
+}
+
+// Serves extended paddings alone, and bicubic points.
 std::optional<Plan> PlanOwnedImages(const Params& p, const Choice& choice) {
   if (!p.want_input_grad || !HasShortOffsets(p.shape, p.input_grad_stride) ||
       (WantsSlopes(p) && !GathersGridGrad(p))) {
     return std::nullopt;
   }
+  if (!IsExtended(p.shape) && !choice.ByName() && !HasSparseBicubic(p.shape)) return std::nullopt;
   const SlabCut cut = CutInputGrad(p.shape);
   return Plan{
       {.workspace_size = static_cast<uint64_t>(cut.slots * cut.slot_elements) * sizeof(float),
@@ -374,7 +383,9 @@ std::optional<Plan> PlanOwnedImages(const Params& p, const Choice& choice) {
 
 std::optional<Plan> PlanOwned(const Params& p, const Choice& choice) {
   const auto& s = p.shape;
-  if (IsExtended(s)) return PlanOwnedImages(p, choice);
+  if (IsExtended(s) || s.interpolation == ops::Interpolation::kBicubic) {
+    return PlanOwnedImages(p, choice);
+  }
   if (s.interpolation == ops::Interpolation::kNearest) return PlanOwnedNearest(p, choice);
   const int threads = runtime::NumThreads();
   if (!ServesPlanes(p) || !p.want_input_grad || !HasDenseRows(s, p.input_grad_stride) ||
