@@ -42,11 +42,11 @@ T Call::Find(Form form, size_t index) const {
   return at == size_ ? T{} : std::get<T>(arguments_[at]);
 }
 
-int Call::axes() const {
-  if (signature_->traits.axes != 0) return signature_->traits.axes;
-  const base::TensorDesc* const first = input(0);
-  const int rank = first == nullptr ? 4 : first->shape.rank();
-  return rank == 3 || rank == 5 ? rank - 2 : 2;
+void Call::FindAxes(const Argument& first) {
+  const auto* const desc = std::get<const base::TensorDesc*>(first);
+  if (signature_->traits.axes != 0 || desc == nullptr) return;
+  const int rank = desc->shape.rank();
+  if (rank == 3 || rank == 5) axes_ = rank - 2;
 }
 
 const base::TensorDesc* Call::input(size_t index) const {

@@ -32,17 +32,23 @@ class Call {
  public:
   // `op` opens every message.
   Call(const Signature& signature, Surface surface, const char* op)
-      : signature_(&signature), surface_(surface), op_(op) {}
+      : signature_(&signature),
+        surface_(surface),
+        op_(op),
+        axes_(signature.traits.axes == 0 ? 2 : signature.traits.axes) {}
 
   // The argument of the next parameter; a null tensor keeps its place.
-  void Add(Argument argument) { arguments_[size_++] = argument; }
+  void Add(Argument argument) {
+    if (size_ == PositionOf(Form::kRead, 0)) FindAxes(argument);
+    arguments_[size_++] = argument;
+  }
 
   const Signature& signature() const { return *signature_; }
   Surface surface() const { return surface_; }
   const char* op() const { return op_; }
   // Spatial axes. If the signature leaves them open, the first tensor's; 2 if that tensor is not
   // (N, C, L), (N, C, H, W) or (N, C, D, H, W).
-  int axes() const;
+  int axes() const { return axes_; }
 
   // The argument number `index` among the arguments of its form, from 0. Null or 0 if the signature
   // has none of that form, or if the caller gave null.
@@ -89,6 +95,7 @@ class Call {
   size_t PositionOf(Form form, size_t index) const { return signature_->PositionOf(form, index); }
   template <class T>
   T Find(Form form, size_t index) const;
+  void FindAxes(const Argument& first);
   const char* NameOf(Form form, size_t index) const {
     const size_t at = PositionOf(form, index);
     return at == size_ ? "" : parameter(at).name;
@@ -97,6 +104,7 @@ class Call {
   const Signature* signature_;
   Surface surface_;
   const char* op_;
+  int axes_;
   size_t size_ = 0;
   std::array<Argument, Signature::kMaxParameters> arguments_;
 };

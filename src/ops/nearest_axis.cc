@@ -1,6 +1,8 @@
 // The index rule and the table made from it.
 #include "ops/nearest_axis.h"
 
+#include <algorithm>
+
 namespace portacl::ops {
 namespace {
 
@@ -76,19 +78,26 @@ NearestTable::NearestTable(int64_t in, int64_t out, double scale, Nearest kind) 
   const double outputs_per_input =
       scale > 0 ? scale : static_cast<double>(out) / static_cast<double>(in);
   begin_.resize(static_cast<size_t>(in) + 1);
-  begin_[0] = 0;
-  for (int64_t i = 1; i < in; ++i) {
-    begin_[static_cast<size_t>(i)] = FirstOutputOf(rule, i, out, outputs_per_input);
+  int64_t* const begin = begin_.data();
+  // To look at every output costs less than a search for each input, unless there are many more.
+  if (out / 4 <= in) {
+    int64_t i = 1;
+    for (int64_t o = 0; o < out; ++o) {
+      for (; i < in && rule.Reaches(o, i); ++i) begin[i] = o;
+    }
+    std::fill(begin + i, begin + in + 1, out);
+  } else {
+    for (int64_t i = 1; i < in; ++i) begin[i] = FirstOutputOf(rule, i, out, outputs_per_input);
+    begin[in] = out;
   }
-  begin_[static_cast<size_t>(in)] = out;
 
   axis_.in = in;
   axis_.out = out;
-  axis_.begin = begin_.data();
+  axis_.begin = begin;
   const int64_t ratio = out / in;
   const bool exact = ratio * in == out && [&] {
     for (int64_t i = 0; i < in; ++i) {
-      if (begin_[static_cast<size_t>(i)] != ratio * i) return false;
+      if (begin[i] != ratio * i) return false;
     }
     return true;
   }();

@@ -56,14 +56,17 @@ Plan::Plan(const Call& call)
     : refusals_(call.op(), call.surface()),
       device_(DeviceOf(call.surface())),
       logged_(LoggedFunction(call)),
-      logged_numbers_(call) {}
+      logged_numbers_(call) {
+  tensors_.reserve(call.signature().CountOf(Form::kRead) +
+                   call.signature().CountOf(Form::kWritten));
+}
 
 void Plan::AddTensor(const char* name, const base::TensorDesc& desc, bool output, bool active,
                      bool updated) {
   const bool nonempty = active && desc.NumElements() != 0;
-  tensors_.Grow(num_tensors_ + 1);
-  tensors_[static_cast<size_t>(num_tensors_++)] = {
-      name, desc, output, active, updated, nonempty, nonempty ? SpanOf(desc) : ByteSpan{}};
+  tensors_.push_back(
+      {name, desc, output, active, updated, nonempty, nonempty ? SpanOf(desc) : ByteSpan{}});
+  ++num_tensors_;
   if (!output) ++num_inputs_;
 }
 

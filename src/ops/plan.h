@@ -181,7 +181,7 @@ class Plan {
   LoggedNumbers logged_numbers_;
   int num_tensors_ = 0;
   int num_inputs_ = 0;
-  PerTensor<TensorSlot> tensors_;
+  std::vector<TensorSlot> tensors_;
 };
 
 }  // namespace portacl::ops

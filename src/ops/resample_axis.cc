@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <memory>
 #include <numbers>
 #include <type_traits>
 #include <utility>
@@ -189,28 +191,46 @@ void PackPair(FixedWeights fixed, int32_t first, int32_t second, int32_t* entrie
   entries[1] = pair(a, b);
 }
 
-// ---- the transpose ------------------------------------------------------------------------------
+// ---- the arrays of a table ----------------------------------------------------------------------
 
-// Makes the taps of `in` inputs of the taps of `out` outputs.
+using Memory = std::unique_ptr<std::byte[]>;
+
+// In one piece of memory: small plans are made in the time of a few allocations.
 template <class F>
-void Transpose(int64_t in, std::vector<int64_t>* start, std::vector<int64_t>* source,
-               std::vector<F>* weight) {
-  std::vector<int64_t> to_start(static_cast<size_t>(in) + 1, 0);
-  for (const int64_t i : *source) ++to_start[static_cast<size_t>(i) + 1];
-  for (size_t i = 0; i < static_cast<size_t>(in); ++i) to_start[i + 1] += to_start[i];
-  std::vector<int64_t> next(to_start.begin(), to_start.end() - 1);
-  std::vector<int64_t> to_source(source->size());
-  std::vector<F> to_weight(source->size());
-  for (size_t o = 0; o + 1 < start->size(); ++o) {
-    for (auto k = static_cast<size_t>((*start)[o]); k < static_cast<size_t>((*start)[o + 1]); ++k) {
-      const auto at = static_cast<size_t>(next[static_cast<size_t>((*source)[k])]++);
-      to_source[at] = static_cast<int64_t>(o);
-      to_weight[at] = (*weight)[k];
+struct Arrays {
+  Arrays(int64_t destinations, int64_t taps, Memory* memory) {
+    const auto starts = static_cast<size_t>(destinations) + 1, count = static_cast<size_t>(taps);
+    *memory = std::make_unique_for_overwrite<std::byte[]>((starts + count) * sizeof(int64_t) +
+                                                          count * sizeof(F));
+    start = reinterpret_cast<int64_t*>(memory->get());
+    source = start + starts;
+    weight = reinterpret_cast<F*>(source + count);
+    start[0] = 0;
+  }
+  int64_t* start;
+  int64_t* source;
+  F* weight;
+};
+
+// The taps of `in` inputs, of the taps of `out` outputs.
+template <class F>
+Arrays<F> Transposed(const Arrays<F>& from, int64_t in, int64_t out, Memory* memory) {
+  const int64_t count = from.start[out];
+  const Arrays<F> to(in, count, memory);
+  std::fill_n(to.start, in + 1, 0);
+  for (int64_t k = 0; k < count; ++k) ++to.start[from.source[k] + 1];
+  for (int64_t i = 0; i < in; ++i) to.start[i + 1] += to.start[i];
+  // Each start moves to its end, where the next one began.
+  for (int64_t o = 0; o < out; ++o) {
+    for (int64_t k = from.start[o]; k < from.start[o + 1]; ++k) {
+      const int64_t at = to.start[from.source[k]]++;
+      to.source[at] = o;
+      to.weight[at] = from.weight[k];
     }
   }
-  start->swap(to_start);
-  source->swap(to_source);
-  weight->swap(to_weight);
+  std::copy_backward(to.start, to.start + in, to.start + in + 1);
+  to.start[0] = 0;
+  return to;
 }
 
 }  // namespace
@@ -232,16 +252,13 @@ double ResampleRule::MostTaps() const {
 }
 
 template <class F>
-void ResampleTable::Make(const ResampleRule& rule, bool backward, std::vector<F>* weight) {
-  const auto most = static_cast<size_t>(rule.MostTaps());
-  start_.resize(static_cast<size_t>(rule.out) + 1);
-  source_.resize(most);
-  weight->resize(most);
+void ResampleTable::Make(const ResampleRule& rule, bool backward) {
+  Arrays<F> made(rule.out, static_cast<int64_t>(rule.MostTaps()), &memory_);
   int64_t count = 0;
-  int64_t* next_start = start_.data();  // which begins with 0
-  const auto tap = [&, source = source_.data(), to = weight->data()](int64_t from, auto w) {
+  int64_t* next_start = made.start;
+  const auto tap = [&count, source = made.source, weight = made.weight](int64_t from, auto w) {
     source[count] = from;
-    to[count++] = static_cast<F>(w);
+    weight[count++] = static_cast<F>(w);
   };
   const auto end = [&] { *++next_start = count; };
   if (std::is_same_v<F, float> && !IsHuge(rule)) {
@@ -249,10 +266,12 @@ void ResampleTable::Make(const ResampleRule& rule, bool backward, std::vector<F>
   } else {
     ForTaps<double>(rule, tap, end);
   }
-  source_.resize(static_cast<size_t>(count));
-  weight->resize(static_cast<size_t>(count));
-  if (backward) Transpose(rule.in, &start_, &source_, weight);
-  Describe(weight->data());
+  if (backward) {
+    Memory memory;
+    made = Transposed(made, rule.in, rule.out, &memory);
+    memory_ = std::move(memory);
+  }
+  Describe(made.start, made.source, made.weight);
 }
 
 // Weights of clamped taps are one; a tap of weight 0 makes their number even.
@@ -285,17 +304,17 @@ void ResampleTable::MakeFixed(const ResampleRule& rule) {
     PackPair(rule.fixed, FixedOf(rule.fixed, weights[k], axis_.shift),
              FixedOf(rule.fixed, weights[k + 1], axis_.shift), &fixed_weight_[k]);
   }
-  Describe(fixed_weight_.data());
+  Describe(start_.data(), source_.data(), fixed_weight_.data());
 }
 
-void ResampleTable::Describe(const void* weight) {
+void ResampleTable::Describe(const int64_t* start, const int64_t* source, const void* weight) {
   axis_.identity = false;
   axis_.most = 0;
-  for (size_t o = 0; o + 1 < start_.size(); ++o) {
-    axis_.most = std::max(axis_.most, start_[o + 1] - start_[o]);
+  for (int64_t o = 0; o < axis_.to; ++o) {
+    axis_.most = std::max(axis_.most, start[o + 1] - start[o]);
   }
-  axis_.start = start_.data();
-  axis_.source = source_.data();
+  axis_.start = start;
+  axis_.source = source;
   axis_.weight = weight;
 }
 
@@ -306,9 +325,9 @@ ResampleTable::ResampleTable(const ResampleRule& rule, bool backward) {
   if (rule.fixed != FixedWeights::kNone) {
     MakeFixed(rule);
   } else if (rule.in_double) {
-    Make(rule, backward, &double_weight_);
+    Make<double>(rule, backward);
   } else {
-    Make(rule, backward, &float_weight_);
+    Make<float>(rule, backward);
   }
 }
 
@@ -327,7 +346,7 @@ ResampleTable::ResampleTable(const NearestIndexRule& rule, int64_t in, int64_t o
   if (identity) return;
   start_.push_back(2 * out);
   axis_.shift = kShift;
-  Describe(fixed_weight_.data());
+  Describe(start_.data(), source_.data(), fixed_weight_.data());
 }
 
 }  // namespace portacl::ops

@@ -3,7 +3,9 @@
 #ifndef PORTACL_OPS_RESAMPLE_AXIS_H_
 #define PORTACL_OPS_RESAMPLE_AXIS_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "ops/nearest_axis.h"
@@ -51,14 +53,13 @@ class ResampleTable {
 
  private:
   template <class F>
-  void Make(const ResampleRule& rule, bool backward, std::vector<F>* weight);
+  void Make(const ResampleRule& rule, bool backward);
   void MakeFixed(const ResampleRule& rule);
-  void Describe(const void* weight);
+  void Describe(const int64_t* start, const int64_t* source, const void* weight);
 
+  std::unique_ptr<std::byte[]> memory_;  // of all arrays; of bytes these vectors
   std::vector<int64_t> start_;
   std::vector<int64_t> source_;
-  std::vector<float> float_weight_;
-  std::vector<double> double_weight_;
   std::vector<int32_t> fixed_weight_;
   ResampleAxis axis_;
 };

@@ -24,9 +24,9 @@ while read -r call limit; do
   [ "$each" -le "$limit" ] || failed=1
 done <<'LIMITS'
 nearest 14000
-grid 19000
+grid 18500
 bilinear 16000
-new_nearest 25000
-new_bilinear 37000
+new_nearest 24000
+new_bilinear 33500
 LIMITS
 exit $failed

@@ -27,6 +27,7 @@ constexpr int64_t kMostScratch = int64_t{1} << 56;  // elements of a thread
 constexpr double kMostRowBytes =
     static_cast<double>(int64_t{1} << 46);  // of all channels and images
 constexpr int64_t kMostSpan = int64_t{1} << 24;
+constexpr double kAnyCost = std::numeric_limits<double>::infinity();
 
 int64_t PowerOfTwo(int64_t least) {
   int64_t power = 1;
@@ -157,65 +158,81 @@ std::optional<ResampleColumns> MakeColumns(const ResampleTaps<F>& w, const Resam
   return columns;
 }
 
-// Sums a row of `lanes` destinations each in a window of `vectors` vectors; none where that is too
-// short.
+// The group of destinations from `o0` on, but for its places in the tables; false if its sources do
+// not fit a window of so many elements.
+template <class F>
+bool DescribeGroup(const ResampleTaps<F>& w, int64_t o0, int64_t lanes, int64_t need,
+                   int64_t window, ResampleGroup* group) {
+  group->to = std::max<int64_t>(0, std::min(o0, w.to - lanes));
+  group->all = std::numeric_limits<int64_t>::max();
+  group->run = true;
+  int64_t first = w.from, end = 0;
+  for (int64_t o = group->to; o < std::min(group->to + lanes, w.to); ++o) {
+    const int64_t* const source = w.source + w.start[o];
+    const int64_t count = w.Count(o);
+    group->all = std::min(group->all, count);
+    group->most = std::max(group->most, count);
+    if (count == 0) continue;
+    first = std::min(first, source[0]);
+    end = std::max(end, source[count - 1] + 1);
+    for (int64_t k = 0; k + 1 < count; ++k) {
+      group->run = group->run && source[k + 1] == source[k] + 1;
+    }
+  }
+  group->run = group->run && group->all == group->most;
+  group->from = std::min({first, end, need - window});
+  return end - group->from <= window;
+}
+
+// Fills the part of the tables of the group with this number.
+template <class F>
+void FillGroup(const ResampleTaps<F>& w, int64_t lanes, int64_t number,
+               ResampleLookups<F>* lookups) {
+  using Index = typename ResampleLookups<F>::Index;
+  const ResampleGroup& group = lookups->groups[static_cast<size_t>(number)];
+  const int64_t indices = group.run ? std::min<int64_t>(group.most, 1) : group.most;
+  Index* const counts = lookups->count.data() + number * lanes;
+  Index* const index = lookups->index.data() + group.index;
+  F* const weight = lookups->weight.data() + group.weight;
+  for (int64_t lane = 0; lane < lanes; ++lane) {
+    const int64_t o = std::min(group.to + lane, w.to - 1);
+    const int64_t start = w.start[o], count = w.Count(o);
+    counts[lane] = static_cast<Index>(count);
+    for (int64_t tap = 0; tap < count; ++tap) weight[tap * lanes + lane] = w.weight[start + tap];
+    for (int64_t tap = 0; tap < std::min(count, indices); ++tap) {
+      index[tap * lanes + lane] = static_cast<Index>(w.source[start + tap] - group.from);
+    }
+  }
+}
+
+// Sums a row of `lanes` destinations each in a window of `vectors` vectors; none if that is too
+// short, or if a row costs `most` or more.
 template <class F>
 std::optional<ResampleLookups<F>> MakeLookups(const ResampleTaps<F>& w, int64_t lanes,
-                                              int64_t vectors) {
+                                              int64_t vectors, double most) {
   ResampleLookups<F> lookups;
   lookups.vectors = vectors;
   const int64_t window = vectors * lanes;
   lookups.need = std::max(w.from, window);
-  using Index = typename ResampleLookups<F>::Index;
-  const auto groups = static_cast<size_t>(DivideUp(w.to, lanes));
-  const auto most = groups * static_cast<size_t>(lanes * w.most);
-  lookups.groups.reserve(groups);
-  lookups.count.reserve(groups * static_cast<size_t>(lanes));
-  lookups.index.reserve(most + static_cast<size_t>(lanes));
-  lookups.weight.reserve(most);
+  lookups.groups.reserve(static_cast<size_t>(DivideUp(w.to, lanes)));
+  int64_t indices = 0, weights = 0, empty = 0;
   for (int64_t o0 = 0; o0 < w.to; o0 += lanes) {
     ResampleGroup group = {};
-    group.to = std::max<int64_t>(0, std::min(o0, w.to - lanes));
-    group.all = std::numeric_limits<int64_t>::max();
-    const auto destination = [&](int64_t lane) { return std::min(group.to + lane, w.to - 1); };
-    const auto [first, end] =
-        ResampleKernelPlan<F>::Sources(w, group.to, std::min(group.to + lanes, w.to));
-    group.from = std::min(first, lookups.need - window);
-    if (end - group.from > window) return std::nullopt;
-    group.run = true;
-    for (int64_t lane = 0; lane < lanes; ++lane) {
-      const int64_t o = destination(lane);
-      const int64_t count = w.Count(o);
-      group.all = std::min(group.all, count);
-      group.most = std::max(group.most, count);
-      lookups.count.push_back(static_cast<Index>(count));
-      for (int64_t k = w.start[o]; k + 1 < w.start[o + 1]; ++k) {
-        group.run = group.run && w.source[k + 1] == w.source[k] + 1;
-      }
-    }
-    group.run = group.run && group.all == group.most;
-    group.index = static_cast<int64_t>(lookups.index.size());
-    group.weight = static_cast<int64_t>(lookups.weight.size());
-    const int64_t indices = group.run ? std::min<int64_t>(group.most, 1) : group.most;
-    lookups.index.resize(lookups.index.size() + static_cast<size_t>(indices * lanes));
-    lookups.weight.resize(lookups.weight.size() + static_cast<size_t>(group.most * lanes), -F{0});
-    for (int64_t lane = 0; lane < lanes; ++lane) {
-      const int64_t start = w.start[destination(lane)], count = w.Count(destination(lane));
-      Index* index = lookups.index.data() + group.index + lane;
-      F* weight = lookups.weight.data() + group.weight + lane;
-      for (int64_t tap = 0; tap < count; ++tap, index += lanes, weight += lanes) {
-        *weight = w.weight[start + tap];
-        if (tap < indices) *index = static_cast<Index>(w.source[start + tap] - group.from);
-      }
-    }
+    if (!DescribeGroup(w, o0, lanes, lookups.need, window, &group)) return std::nullopt;
+    group.index = indices;
+    group.weight = weights;
+    indices += (group.run ? std::min<int64_t>(group.most, 1) : group.most) * lanes;
+    weights += group.most * lanes;
+    empty += group.most == 0 ? 1 : 0;
     lookups.cost += static_cast<double>(group.most) * (vectors == 1 ? 1.3 : 2.2) + 4;
     lookups.groups.push_back(group);
   }
-  const auto is_empty = [](const ResampleGroup& group) { return group.most == 0; };
-  const auto empty = std::count_if(lookups.groups.begin(), lookups.groups.end(), is_empty);
+  if (lookups.cost >= most) return std::nullopt;
   lookups.sparse = 2 * empty > std::ssize(lookups.groups);
-  // Read behind the last tap, and not used.
-  lookups.index.resize(lookups.index.size() + static_cast<size_t>(lanes));
+  lookups.count.resize(lookups.groups.size() * static_cast<size_t>(lanes));
+  lookups.index.resize(static_cast<size_t>(indices + lanes));  // the last ones are read, not used
+  lookups.weight.resize(static_cast<size_t>(weights), -F{0});
+  for (int64_t i = 0; i < std::ssize(lookups.groups); ++i) FillGroup(w, lanes, i, &lookups);
   return lookups;
 }
 
@@ -273,7 +290,7 @@ void LookUpBorders(const ResampleTaps<F>& w, int64_t lanes, ResampleExpand<F>* e
   const int64_t P = expand->ratio;
   if (std::max(P * expand->first, w.to - P * expand->end) > lanes) return;
   for (const int64_t vectors : {1, 2}) {
-    auto lookups = MakeLookups(w, lanes, vectors);
+    auto lookups = MakeLookups(w, lanes, vectors, kAnyCost);
     expand->borders = lookups && lookups->need <= w.from;
     if (!expand->borders) continue;
     expand->lookups = *std::move(lookups);
@@ -320,12 +337,10 @@ std::optional<ResampleLookups<F>> FindLookups(const ResampleTaps<F>& w,
   const auto blocks =
       static_cast<double>(DivideUp(w.from, target.block) + DivideUp(w.to, target.block));
   const auto taps = static_cast<double>(w.start[w.to]) / static_cast<double>(target.block);
-  const double most = 10 + 1.25 * (blocks * 5.6 + taps * 1.5);
-  for (const int64_t vectors : {1, 2}) {
-    auto lookups = MakeLookups(w, target.lanes, vectors);
-    if (lookups && (!compares || lookups->cost < most)) return lookups;
-  }
-  return std::nullopt;
+  const double most = compares ? 10 + 1.25 * (blocks * 5.6 + taps * 1.5) : kAnyCost;
+  std::optional<ResampleLookups<F>> lookups = MakeLookups(w, target.lanes, 1, most);
+  if (!lookups) lookups = MakeLookups(w, target.lanes, 2, most);
+  return lookups;
 }
 
 // Of strong reductions few columns of the input have a tap: these are packed. An element by itself
@@ -556,11 +571,11 @@ std::array<int64_t, 2> ResampleKernelPlan<F>::Sources(const ResampleTaps<F>& tap
   return {std::min(first, end), end};
 }
 
+// False where PlanResample() has none.
 template <class F>
-std::optional<ResamplePlan> PlanResample(const Params& p, int64_t element_size,
-                                         const ResampleTarget& target, std::string_view path) {
-  ResamplePlan plan;
-  auto* const mine = &plan.way.emplace<ResampleKernelPlan<F>>();
+static bool FillResamplePlan(const Params& p, int64_t element_size, const ResampleTarget& target,
+                             std::string_view path, ResamplePlan* plan) {
+  auto* const mine = &plan->way.emplace<ResampleKernelPlan<F>>();
   mine->backward = p.backward;
   mine->d = ResampleTaps<F>(p.d, p.backward);
   mine->h = ResampleTaps<F>(p.h, p.backward);
@@ -569,9 +584,9 @@ std::optional<ResamplePlan> PlanResample(const Params& p, int64_t element_size,
   if (!mine->h.identity) mine->h_ring = RingOf(mine->h);
   if (!mine->d.identity) mine->d_ring = RingOf(mine->d);
   const base::PathChoice choice(path);
-  if (!ChoosePath(target, choice, mine)) return std::nullopt;
+  if (!ChoosePath(target, choice, mine)) return false;
   constexpr bool kBytes = std::is_integral_v<F>;
-  if (kBytes && p.backward && mine->pack_input) return std::nullopt;
+  if (kBytes && p.backward && mine->pack_input) return false;
   mine->clears = p.backward && !mine->pack_output;
   const auto bytes = [&](int64_t d, int64_t h, int64_t w) {
     return static_cast<double>(p.n) * static_cast<double>(p.c) * static_cast<double>(d) *
@@ -604,16 +619,24 @@ std::optional<ResamplePlan> PlanResample(const Params& p, int64_t element_size,
     mine->dense_bytes =
         DenseBytes({p.n, p.c, p.d.to * p.h.to, p.w.to}, {to[0], to[1], to[3], to[4]}, element_size);
   }
-  if (bytes(1, 1, std::max(mine->w.from, mine->w.to)) > kMostRowBytes) return std::nullopt;
+  if (bytes(1, 1, std::max(mine->w.from, mine->w.to)) > kMostRowBytes) return false;
   CutBoxes(read + written, mine);
-  if (!BookScratch(target, mine)) return std::nullopt;
+  if (!BookScratch(target, mine)) return false;
   int64_t workspace = 0;
   if (__builtin_mul_overflow(
           mine->size, mine->slots * static_cast<int64_t>(sizeof(ResampleBetween<F>)), &workspace)) {
-    return std::nullopt;
+    return false;
   }
-  plan.path = ResamplePlan::kPaths[mine->way.index()];
-  plan.workspace_size = static_cast<uint64_t>(workspace);
+  plan->path = ResamplePlan::kPaths[mine->way.index()];
+  plan->workspace_size = static_cast<uint64_t>(workspace);
+  return true;
+}
+
+template <class F>
+std::optional<ResamplePlan> PlanResample(const Params& p, int64_t element_size,
+                                         const ResampleTarget& target, std::string_view path) {
+  std::optional<ResamplePlan> plan(std::in_place);  // to move one costs a small call much
+  if (!FillResamplePlan<F>(p, element_size, target, path, &*plan)) plan.reset();
   return plan;
 }
 
