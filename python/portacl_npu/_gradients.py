@@ -104,6 +104,7 @@ def _convolution(
     transposed = output_padding is not None
     biases = [weight.size(1) * groups if transposed else weight.size(0)]
     extra = output_padding or [0] * (weight.dim() - 2)
+    padding = padding[: weight.dim() - 2]  # as the function reads it
     return torch.ops.aten.convolution_backward(
         grad, x, weight, biases, stride, padding, dilation, transposed, extra, groups, mask
     )

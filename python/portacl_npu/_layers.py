@@ -181,6 +181,8 @@ def _convolution(
     import torch
 
     zeros = [0] * (weight.dim() - 2)
+    # The plugin reads as many as there are axes and ignores those behind.
+    padding = padding[: len(zeros)]
     return torch.convolution(x, weight, bias, stride, padding, dilation, False, zeros, groups)
 
 

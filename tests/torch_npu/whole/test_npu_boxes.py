@@ -111,3 +111,74 @@ def test_roi_align_gives_all_of_a_gradient_to_the_image():
     size = [2, 3, 40, 48]
     image = torch_npu.npu_roi_alignbk(gradient.npu(), boxes.npu(), size, 4, 4, 0.5, 2, 2).cpu()
     torch.testing.assert_close(image.sum((2, 3)), gradient.sum((2, 3)), rtol=1e-5, atol=1e-4)
+
+
+def test_deformable_convolution_without_offsets_is_the_plain_one():
+    generator = torch.Generator().manual_seed(5)
+    image, weight = (
+        torch.randn(shape, generator=generator) for shape in ((2, 4, 7, 6), (6, 2, 3, 3))
+    )
+    bias = torch.randn(6, generator=generator)
+    planes = torch.zeros(2, 27, 4, 3)
+    planes[:, 18:] = 1  # masks
+    given = [t.npu().requires_grad_() for t in (image, weight, planes, bias)]
+    steps = {"kernel_size": [3, 3], "stride": [1, 1, 2, 2], "padding": [1, 1, 1, 1], "groups": 2}
+    out, samples = torch_npu.npu_deformable_conv2d(*given, **steps)
+    want = [t.clone().requires_grad_() for t in (image, weight, bias)]
+    plain = torch.nn.functional.conv2d(*want, stride=2, padding=1, groups=2)
+    close(out.detach(), plain.detach(), 1e-5)
+    assert samples.shape == (2, 4, 12, 9)
+    again = torch_npu.npu_conv2d(samples, *given[1::2], [3, 3], [0] * 4, [1, 1], 2)
+    close(again.detach(), plain.detach(), 1e-5)
+    gradient = torch.randn(out.shape, generator=generator)
+    out.backward(gradient.npu())
+    plain.backward(gradient)
+    for got, wanted in zip((given[0], given[1], given[3]), want):
+        close(got.grad, wanted.grad, 1e-4)
+    assert given[2].grad.cpu().isfinite().all()
+    with pytest.raises(RuntimeError, match="offset has shape"):
+        torch_npu.npu_deformable_conv2d(given[0], given[1], given[2][:, :9], None, **steps)
+
+
+def test_gradients_of_offsets_are_as_near_float64_as_promised():
+    """On the data of op-plugin's test_deformable_conv2d, which compares two orders of summation.
+
+    It lets 23 elements be further apart than 3e-4; sums that cancel make 30 to 40 of 76,800.
+    """
+    random = torch.Generator().manual_seed(1)
+    x, weight, planes = (
+        10 * torch.rand(shape, generator=random)
+        for shape in ((1, 32, 32, 32), (32, 32, 5, 5), (1, 75, 32, 32))
+    )
+    steps = {"kernel_size": [5, 5], "stride": [1] * 4, "padding": [2] * 4}
+    given = x.npu(), weight.npu(), planes.npu()
+    out, samples = torch_npu.npu_deformable_conv2d(*given, None, **steps)
+    ones = torch.ones_like(out)
+    found = torch_npu.npu_deformable_conv2dbk(given[0], ones, samples, *given[1:], **steps)[2].cpu()
+    # Coordinates as float32 has them; all else in float64.
+    taps = torch.arange(25).view(25, 1, 1)
+    rows, columns = torch.arange(32).view(32, 1), torch.arange(32).view(1, 32)
+    at_x = ((columns - 2 + taps % 5) + planes[0, :25]).double()
+    at_y = ((rows - 2 + taps // 5) + planes[0, 25:50]).double()
+    left, top = at_x.floor(), at_y.floor()
+    tx, ty = at_x - left, at_y - top
+    gradient = weight.double().sum(0).flatten(1)  # of a sample: (channels, taps), everywhere
+    dots, sizes = [], []
+    for dy, dx in ((0, 0), (0, 1), (1, 0), (1, 1)):
+        row, column = (top + dy).long(), (left + dx).long()
+        inside = (row >= 0) & (row < 32) & (column >= 0) & (column < 32)
+        pixels = x[0].double().flatten(1)[:, (row.clamp(0, 31) * 32 + column.clamp(0, 31))]
+        terms = pixels * inside * gradient[:, :, None, None]
+        dots.append(terms.sum(0))
+        sizes.append(terms.abs().sum(0))
+    nw, ne, sw, se = dots
+    mask = planes[0, 50:].double()
+    exact = (
+        mask * ((ne - nw) * (1 - ty) + (se - sw) * ty),
+        mask * ((sw - nw) * (1 - tx) + (se - ne) * tx),
+        (nw * (1 - tx) + ne * tx) * (1 - ty) + (sw * (1 - tx) + se * tx) * ty,
+    )
+    size = sum(sizes)
+    for got, want, factor in zip(found[0].double().split(25), exact, (mask, mask, 1)):
+        bound = (32 + 8 + 2 + 8) * 2.0**-24 * factor * size + 1e-30
+        assert ((got - want).abs() <= bound).all()
