@@ -24,7 +24,7 @@ extern "C" {
  * @param weight (O, C / groups, KH, KW).
  * @param offset (N, F, OH, OW): planes of x, then of y, then (modulated) of masks; in each, for the
  * groups and in them for the kernel's taps. F is 2 or 3 times deformableGroups * KH * KW.
- * @param biasOptional (O), or null.
+ * @param biasOptional (O), or null; FLOAT too beside FLOAT16 and BF16.
  * @param kernelSize KH and KW, as weight has them.
  * @param stride 1, 1, and elements between positions along H and W.
  * @param padding elements that the image is continued by: top, bottom, left, right.

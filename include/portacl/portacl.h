@@ -437,7 +437,7 @@ PORTACL_API int32_t portaclPlanRoiAlignRotatedBackward(
  *  @param input (N, C, H, W).
  *  @param weight (O, C / groups, KH, KW).
  *  @param offset (N, 2 * offsetGroups * KH * KW, OH, OW), or with 3 for 2 where masks stand behind.
- *  @param bias (O), or null.
+ *  @param bias (O), or null; FLOAT32 too beside 16 bits.
  *  @param mask (N, offsetGroups * KH * KW, OH, OW), or null: the factors of the samples.
  *  @param kernelSize KH, KW.
  *  @param stride two numbers, along H and W; so is dilation.

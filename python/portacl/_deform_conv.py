@@ -67,7 +67,7 @@ def deform_conv2d(
         offset: (N, 2 * G * KH * KW, OH, OW): for each of G parts of the channels and each tap of
             the kernel y, then x, in pixels. A sample outside the image is 0; one at NaN is NaN.
         weight: (O, C / groups, KH, KW).
-        bias: (O,).
+        bias: (O,); may be float32 beside 16 bits.
         stride, padding, dilation: along H and W; one number stands for both. Or four numbers of
             padding: top, bottom, left, right.
         mask: (N, G * KH * KW, OH, OW): factors of the samples.

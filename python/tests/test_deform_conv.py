@@ -66,6 +66,22 @@ def test_samples_alone_are_columns():
     np.testing.assert_allclose((mask * of_planes[:, 24:]).sum(), (columns**2).sum(), rtol=1e-12)
 
 
+def test_a_bias_may_be_float32_beside_sixteen_bits():
+    image, offset, weight, bias, mask = (torch.from_numpy(a) for a in _case())
+    halves = [t.bfloat16() for t in (image, offset, weight)]
+    out = portacl.deform_conv2d(*halves, bias, mask=mask.bfloat16(), **STEPS)
+    wide = [t.float() for t in (*halves, mask.bfloat16())]
+    want = portacl.deform_conv2d(*wide[:3], bias, mask=wide[3], **STEPS)
+    assert torch.equal(out, want.bfloat16())
+    tensors = [t.requires_grad_() for t in (halves[0], halves[1], halves[2], bias, mask.bfloat16())]
+    found = _operator(tensors)
+    assert torch.equal(found, out)
+    found.sum().backward()
+    assert bias.grad.dtype == torch.float32
+    with pytest.raises(ValueError, match="bias has dtype"):
+        portacl.deform_conv2d(image, offset, weight, bias.bfloat16(), mask=mask, **STEPS)
+
+
 def test_refusals_name_what_is_wrong():
     image, offset, weight, _, mask = _case()
     with pytest.raises(ValueError, match="mask has shape"):
