@@ -1,6 +1,8 @@
 // Adaptive average pooling and its gradient, for every instruction set: the sources of each run are
 // added one after the other.
 
+#include <hwy/cache_control.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -10,6 +12,7 @@
 #include <type_traits>
 
 #include "base/dispatch.h"
+#include "cpu/machine/grain.h"
 #include "cpu/resize/adaptive_avg_pool_plan.h"
 #include "ops/adaptive_avg_pool_params.h"
 #include "ops/listed_kernels.h"
@@ -59,43 +62,50 @@ HWY_INLINE hn::Vec<D> LoadElements(D d, const T* from, size_t n) {
   }
 }
 template <class D, class T>
-HWY_INLINE void StoreElements(hn::Vec<D> v, D d, T* to, size_t n) {
+HWY_INLINE void StoreElements(hn::Vec<D> v, D d, T* to, size_t n, bool stream = false) {
   if constexpr (std::is_same_v<T, uint8_t>) {
     const hn::Rebind<uint8_t, D> du;
     StoreFirst(hn::DemoteTo(du, hn::ConvertTo(hn::RebindToSigned<D>(), v)), du, to, n);
   } else if (n == hn::Lanes(d)) {
-    StoreNarrow(v, d, to);
+    StoreNarrowLine(v, d, to, stream && IsStreamAligned(to, n));
   } else {
     StoreNarrowFirst(v, d, to, n);
   }
 }
 
-// S: the sources, T or what T was widened to.
-template <class T, class S>
+template <class T>
 class AdaptiveAvgPool {
   using F = base::ComputeType<T>;
   static constexpr int64_t kLanes = kBlockLanes<F, 16>;
   using D = BlockTag<F, 16>;
   using V = hn::Vec<D>;
   static constexpr bool kBytes = std::is_same_v<T, uint8_t>;
+  using Strides = std::array<int64_t, 5>;
 
  public:
-  AdaptiveAvgPool(const Geometry& g, const S* from, T* to, char* scratch)
-      : g_(g), from_(from), to_(to), scratch_(scratch) {}
+  AdaptiveAvgPool(const Params& p, const Geometry& g, char* scratch)
+      : g_(g),
+        from_(static_cast<const T*>(p.backward ? p.pooled : p.image)),
+        to_(static_cast<T*>(p.backward ? p.image : p.pooled)),
+        scratch_(scratch) {}
 
   void Run() const {
     runtime::ParallelForSlots(g_.tasks, g_.slots, [&](int slot, int64_t task) {
-      if (g_.channels) return RunChannels(RowAt(task, 1));
-      F* const columns =
+      F* const scratch =
           reinterpret_cast<F*>(scratch_ + static_cast<uint64_t>(slot) * g_.slot_bytes);
-      RunRows(task * kLanes, columns, columns + kPoolChunk);
+      if (g_.channels) {
+        RunChannels(task, scratch);
+      } else {
+        RunRows(task * kLanes, scratch, scratch + kPoolChunk);
+      }
+      if (g_.stream) hwy::FlushStream();
     });
   }
 
  private:
   // A row of destinations, the first of those that share its runs along D and H.
   struct Row {
-    const S* from;  // of the plane
+    const T* from;  // of the plane
     T* to;
     const PoolRun* d;
     const PoolRun* h;
@@ -147,7 +157,7 @@ class AdaptiveAvgPool {
   HWY_NOINLINE void RunRows(int64_t first, F* columns, F* sums) const {
     const int64_t count = std::min(kLanes, g_.n * g_.c * g_.rows() - first);
     std::array<Row, kLanes> rows;
-    std::array<const S*, kLanes> from{};
+    std::array<const T*, kLanes> from{};
     std::array<int64_t, kLanes> left_h{}, left_d{};  // rows of the window and of its plane
     HWY_ALIGN F of_d[kLanes];                        // what sums are divided by, or sources
     HWY_ALIGN F of_h[kLanes];
@@ -164,13 +174,17 @@ class AdaptiveAvgPool {
       of_d[j] = static_cast<F>(row.d->extent);
       of_h[j] = static_cast<F>(row.h->extent);
     }
-    for (int64_t step = 0; step < steps; ++step) {
+    for (int64_t step = 0, rows_now; step < steps; step += rows_now) {
+      rows_now = g_.at_a_time;
+      for (size_t j = 0; j < kLanes; ++j) {
+        if (from[j] != nullptr) rows_now = std::min(rows_now, left_h[j]);
+      }
       if (g_.divides_sources) SetExtents(rows, from, left_d, left_h, of_d, of_h);
-      AddRows(from, of_d, of_h, step == 0, columns, sums);
+      AddRows(from, rows_now, of_d, of_h, step == 0, columns, sums);
       for (size_t j = 0; j < kLanes; ++j) {
         if (from[j] == nullptr) continue;
-        from[j] += g_.from_stride[3];
-        if (--left_h[j] > 0) continue;
+        from[j] += rows_now * g_.from_stride[3];
+        if ((left_h[j] -= rows_now) > 0) continue;
         left_h[j] = rows[j].h->end - rows[j].h->begin;
         from[j] += g_.from_stride[2] - left_h[j] * g_.from_stride[3];
         if (--left_d[j] == 0) from[j] = nullptr;
@@ -181,7 +195,7 @@ class AdaptiveAvgPool {
   }
 
   // Backward, of the row of sources at which each lane is.
-  void SetExtents(const std::array<Row, kLanes>& rows, const std::array<const S*, kLanes>& from,
+  void SetExtents(const std::array<Row, kLanes>& rows, const std::array<const T*, kLanes>& from,
                   const std::array<int64_t, kLanes>& left_d,
                   const std::array<int64_t, kLanes>& left_h, F* of_d, F* of_h) const {
     const auto& extents = g_.source_extents;
@@ -192,14 +206,21 @@ class AdaptiveAvgPool {
     }
   }
 
-  // A row of each lane, 0 for a lane without one: no sum is -0, so that changes none.
-  void AddRows(const std::array<const S*, kLanes>& from, const F* of_d, const F* of_h, bool first,
-               F* columns, F* sums) const {
+  // Rows of each lane, 0 for a lane without one: no sum is -0, so that changes none.
+  void AddRows(const std::array<const T*, kLanes>& from, int64_t rows, const F* of_d, const F* of_h,
+               bool first, F* columns, F* sums) const {
     const D tag;
-    constexpr int64_t kChunk = kPoolChunk / kLanes;
+    if (rows > 1) {
+      MakeColumns(from, 0, rows * g_.sources, columns);
+      for (int64_t r = 0; r < rows; ++r, columns += g_.sources * kLanes) {
+        AddColumns(0, 0, g_.sources, first && r == 0, columns, sums);
+      }
+      return;
+    }
+    const int64_t chunk = kPoolChunk / kLanes / g_.inner * g_.inner;
     size_t run = 0;
-    for (int64_t begin = 0; begin < g_.sources; begin += kChunk) {
-      const int64_t end = std::min(begin + kChunk, g_.sources);
+    for (int64_t begin = 0; begin < g_.sources; begin += chunk) {
+      const int64_t end = std::min(begin + chunk, g_.sources);
       MakeColumns(from, begin, end - begin, columns);
       for (int64_t w = begin; g_.divides_sources && w < end; ++w) {
         F* const column = columns + (w - begin) * kLanes;
@@ -212,7 +233,7 @@ class AdaptiveAvgPool {
   }
 
   // Sources [begin, begin + count) of each lane.
-  void MakeColumns(const std::array<const S*, kLanes>& from, int64_t begin, int64_t count,
+  void MakeColumns(const std::array<const T*, kLanes>& from, int64_t begin, int64_t count,
                    F* columns) const {
     const int64_t stride = g_.from_stride[4];
     constexpr int64_t kFew = 4;
@@ -225,8 +246,8 @@ class AdaptiveAvgPool {
       }
       return;
     }
-    static constexpr S kNone[kPoolChunk / kLanes] = {};
-    std::array<const S*, kLanes> rows;
+    static constexpr T kNone[kPoolChunk / kLanes] = {};
+    std::array<const T*, kLanes> rows;
     for (size_t j = 0; j < kLanes; ++j) rows[j] = from[j] == nullptr ? kNone : from[j] + begin;
     const auto part = static_cast<size_t>(std::min(kLanes, count));
     for (int64_t w = 0; w < count; w += kLanes) {  // the last tile overlaps the one before
@@ -244,17 +265,26 @@ class AdaptiveAvgPool {
   // with +0. Returns the first run that may have columns behind these.
   size_t AddColumns(size_t run, int64_t begin, int64_t end, bool fresh, const F* columns,
                     F* sums) const {
+    return g_.inner == 1 ? AddColumns<false>(run, begin, end, fresh, columns, sums)
+                         : AddColumns<true>(run, begin, end, fresh, columns, sums);
+  }
+  template <bool kPixels>
+  HWY_INLINE size_t AddColumns(size_t run, int64_t begin, int64_t end, bool fresh, const F* columns,
+                               F* sums) const {
     const D tag;
+    const int64_t inner = kPixels ? g_.inner : 1;
     const std::vector<PoolRun>& runs = g_.axes[2].runs;
     while (run < runs.size() && runs[run].end <= begin) ++run;
     for (size_t r = run; r < runs.size() && runs[r].begin < end; ++r) {
       const int64_t first = std::max(runs[r].begin, begin), last = std::min(runs[r].end, end);
-      F* const to = sums + r * kLanes;
-      V sum = fresh && first == runs[r].begin ? hn::Zero(tag) : hn::Load(tag, to);
-      for (int64_t w = first; w < last; ++w) {
-        sum = hn::Add(sum, hn::Load(tag, columns + (w - begin) * kLanes));
+      for (int64_t c = 0; c < inner; ++c) {
+        F* const to = sums + (static_cast<int64_t>(r) * inner + c) * kLanes;
+        V sum = fresh && first == runs[r].begin ? hn::Zero(tag) : hn::Load(tag, to);
+        for (int64_t w = first + c; w < last; w += inner) {
+          sum = hn::Add(sum, hn::Load(tag, columns + (w - begin) * kLanes));
+        }
+        hn::Store(sum, tag, to);
       }
-      hn::Store(sum, tag, to);
     }
     return run;
   }
@@ -262,10 +292,11 @@ class AdaptiveAvgPool {
   void DivideSums(const F* of_d, const F* of_h, F* sums) const {
     const D tag;
     for (const PoolRun& run : g_.axes[2].runs) {
-      hn::Store(Divided(hn::Load(tag, sums), hn::Load(tag, of_d), hn::Load(tag, of_h),
-                        static_cast<F>(run.extent)),
-                tag, sums);
-      sums += kLanes;
+      for (int64_t c = 0; c < g_.inner; ++c, sums += kLanes) {
+        hn::Store(Divided(hn::Load(tag, sums), hn::Load(tag, of_d), hn::Load(tag, of_h),
+                          static_cast<F>(run.extent)),
+                  tag, sums);
+      }
     }
   }
 
@@ -277,6 +308,7 @@ class AdaptiveAvgPool {
     for (int64_t w = 0; tiles && w < destinations; w += kLanes) {
       StoreTile(rows, count, std::max<int64_t>(0, std::min(w, destinations - kLanes)), sums);
     }
+    if (tiles && g_.stream) return;
     for (size_t j = 0; j < static_cast<size_t>(count); ++j) {
       ForRows(rows[j], [&](T* to) {
         if (tiles) {
@@ -291,10 +323,12 @@ class AdaptiveAvgPool {
     }
   }
 
+  // To the first row of each lane; past the caches, to all of them.
   void StoreTile(const std::array<Row, kLanes>& rows, int64_t count, int64_t first,
                  const F* sums) const {
     const D tag;
     const auto left = static_cast<int64_t>(g_.run_of.size()) - first;
+    const auto part = static_cast<size_t>(std::min(left, kLanes));
     TransposeRows(
         tag,
         [&](size_t i) PORTACL_INLINE_LAMBDA {
@@ -303,7 +337,8 @@ class AdaptiveAvgPool {
         },
         [&](size_t j, V v) PORTACL_INLINE_LAMBDA {
           if (static_cast<int64_t>(j) >= count) return;
-          StoreElements(v, tag, rows[j].to + first, static_cast<size_t>(std::min(left, kLanes)));
+          if (!g_.stream) return StoreElements(v, tag, rows[j].to + first, part);
+          ForRows(rows[j], [&](T* to) { StoreElements(v, tag, to + first, part, true); });
         });
   }
 
@@ -313,32 +348,111 @@ class AdaptiveAvgPool {
 
   // ---- lanes are channels -----------------------------------------------------------------------
 
-  HWY_NOINLINE void RunChannels(const Row& row) const {
-    const bool whole = g_.from_stride[1] == 1 && g_.to_stride[1] == 1;
-    for (const PoolRun& run : g_.axes[2].runs) {
-      int64_t c = 0;
-      for (; whole && c + kPoolVectors * kLanes <= g_.c; c += kPoolVectors * kLanes) {
-        SumChannels<kPoolVectors>(row, run, c, kLanes);
+  HWY_NOINLINE void RunChannels(int64_t task, F* divided) const {
+    const auto runs = static_cast<int64_t>(g_.axes[1].runs.size());
+    const int64_t groups = DivideUp(runs, g_.group);
+    const int64_t h = task % groups * g_.group;
+    const int64_t first = task / groups * runs + h;
+    const int64_t end = first + std::min(g_.group, runs - h);
+    if (!g_.divides_sources) {
+      for (int64_t i = first; i < end; ++i) {
+        const Row row = RowAt(i, 1);
+        SumRows(row, row.from, g_.from_stride);
       }
-      for (; whole && c + 4 * kLanes <= g_.c; c += 4 * kLanes) {
-        SumChannels<4>(row, run, c, kLanes);
+      return;
+    }
+    const Row top = RowAt(first, 1);
+    const int64_t rows = RowAt(end - 1, 1).h->end - top.h->begin;
+    const int64_t width = g_.sources * g_.c;
+    const Strides strides = {0, 1, rows * width, width, g_.c};
+    for (int64_t d = 0; d < top.d->end - top.d->begin; ++d) {
+      for (int64_t r = 0; r < rows; ++r) {
+        DivideRow(top.from + d * g_.from_stride[2] + r * g_.from_stride[3], top.d->begin + d,
+                  top.h->begin + r, divided + d * strides[2] + r * width);
       }
-      for (; whole && c + kLanes <= g_.c; c += kLanes) SumChannels<1>(row, run, c, kLanes);
-      for (; c < g_.c; c += kLanes) SumChannels<0>(row, run, c, std::min(kLanes, g_.c - c));
+    }
+    for (int64_t i = first; i < end; ++i) {
+      const Row row = RowAt(i, 1);
+      SumRows(row, divided + (row.h->begin - top.h->begin) * width, strides);
     }
   }
 
+  // A row of a gradient's sources, each divided by the extents of its window, to channels that
+  // stand side by side.
+  void DivideRow(const T* from, int64_t d, int64_t h, F* to) const {
+    const hn::ScalableTag<F> tag;
+    const F of_d = static_cast<F>(g_.source_extents[0][static_cast<size_t>(d)]);
+    const F of_h = static_cast<F>(g_.source_extents[1][static_cast<size_t>(h)]);
+    const F last = static_cast<F>(g_.last_extent);
+    const int64_t stride = g_.from_stride[1];
+    for (int64_t w = 0; w < g_.sources; ++w, from += g_.from_stride[4], to += g_.c) {
+      const F of_w = static_cast<F>(g_.source_extents[2][static_cast<size_t>(w)]);
+      std::array<F, 4> divisors;
+      size_t count = 0;
+      for (const F divisor : {of_d, of_h, of_w, last}) {
+        if (divisor != 1) divisors[count++] = divisor;
+      }
+      int64_t c = 0;
+      for (; stride == 1 && c + Length(tag) <= g_.c; c += Length(tag)) {
+        auto value = LoadElements(tag, from + c, hn::Lanes(tag));
+        for (size_t i = 0; i < count; ++i) {
+          value = divisors[i] == 2 ? hn::Mul(value, hn::Set(tag, F{0.5}))
+                                   : hn::Div(value, hn::Set(tag, divisors[i]));
+        }
+        hn::StoreU(value, tag, to + c);
+      }
+      for (; c < g_.c; ++c) to[c] = Widened(from[c * stride]) / of_d / of_h / of_w / last;
+    }
+  }
+
+  // All rows that share a row's runs. Short ones are copied, others are as fast summed again.
+  template <class S>
+  void SumRows(const Row& row, const S* from, const Strides& strides) const {
+    constexpr size_t kShort = 64 << 10;
+    const bool whole = strides[1] == 1 && g_.to_stride[1] == 1;
+    const auto bytes = g_.run_of.size() * static_cast<size_t>(g_.c) * sizeof(T);
+    const bool copies = whole && g_.to_stride[4] == g_.c && bytes <= kShort && !g_.stream;
+    ForRows(row, [&](T* to) {
+      if (to == row.to || !copies) return SumRow(row, from, strides, whole, to);
+      std::memcpy(to, row.to, bytes);
+    });
+  }
+
+  template <class S>
+  HWY_NOINLINE void SumRow(const Row& row, const S* from, const Strides& strides, bool whole,
+                           T* to) const {
+    for (const PoolRun& run : g_.axes[2].runs) {
+      const Window<S> window{row, run, from + run.begin * strides[4], strides,
+                             to + run.first * g_.to_stride[4]};
+      int64_t c = 0;
+      for (; whole && c + kPoolVectors * kLanes <= g_.c; c += kPoolVectors * kLanes) {
+        SumChannels<kPoolVectors>(window, c, kLanes);
+      }
+      for (; whole && c + 4 * kLanes <= g_.c; c += 4 * kLanes) SumChannels<4>(window, c, kLanes);
+      for (; whole && c + kLanes <= g_.c; c += kLanes) SumChannels<1>(window, c, kLanes);
+      for (; c < g_.c; c += kLanes) SumChannels<0>(window, c, std::min(kLanes, g_.c - c));
+    }
+  }
+
+  // Destinations from `to` on in a row, and their sources from `from` on.
+  template <class S>
+  struct Window {
+    const Row& row;
+    const PoolRun& run;
+    const S* from;
+    const Strides& strides;
+    T* to;
+  };
+
   // kVectors vectors of channels from `first` on; 0: the first `part` lanes of one, by any strides.
-  template <size_t kVectors>
-  HWY_INLINE void SumChannels(const Row& row, const PoolRun& run, int64_t first,
-                              int64_t part) const {
+  template <size_t kVectors, class S>
+  HWY_INLINE void SumChannels(const Window<S>& window, int64_t first, int64_t part) const {
     static_assert(kVectors < 2 || kVectors == 4 || kVectors == 8);
     const D tag;
     V v0 = hn::Zero(tag), v1 = v0, v2 = v0, v3 = v0, v4 = v0, v5 = v0, v6 = v0, v7 = v0;
-    const auto start = row.from + first * g_.from_stride[1];
-    ForWindow(row, run, start, [&](const S* pixel) PORTACL_INLINE_LAMBDA {
+    ForWindow(window, first, [&](const S* pixel) PORTACL_INLINE_LAMBDA {
       if constexpr (kVectors == 0) {
-        v0 = hn::Add(v0, LoadSome(pixel, part));
+        v0 = hn::Add(v0, LoadSome(pixel, window.strides[1], part));
         return;
       }
       const auto load = [&](int64_t i) PORTACL_INLINE_LAMBDA {
@@ -370,51 +484,52 @@ class AdaptiveAvgPool {
       hn::Store(v6, tag, sums + 6 * kLanes);
       hn::Store(v7, tag, sums + 7 * kLanes);
     }
-    StoreChannels<kVectors>(row, run, first, part, sums);
+    StoreChannels<kVectors>(window, first, part, sums);
   }
 
-  // Calls add(pixel) for the pixels of a window, `from` the one at (d, h, 0) where the rows begin.
-  template <class Add>
-  HWY_INLINE void ForWindow(const Row& row, const PoolRun& run, const S* from,
-                            const Add& add) const {
-    const auto& s = g_.from_stride;
-    const S* plane = from + run.begin * s[4];
-    for (int64_t d = row.d->begin; d < row.d->end; ++d, plane += s[2]) {
+  // Calls add(pixel) for the pixels of a window, at the channel `first`.
+  template <class S, class Add>
+  HWY_INLINE void ForWindow(const Window<S>& window, int64_t first, const Add& add) const {
+    const Strides s = window.strides;
+    const int64_t deep = window.row.d->end - window.row.d->begin;
+    const int64_t tall = window.row.h->end - window.row.h->begin;
+    const int64_t wide = window.run.end - window.run.begin;
+    const S* plane = window.from + first * s[1];
+    for (int64_t d = 0; d < deep; ++d, plane += s[2]) {
       const S* line = plane;
-      for (int64_t h = row.h->begin; h < row.h->end; ++h, line += s[3]) {
+      for (int64_t h = 0; h < tall; ++h, line += s[3]) {
         const S* pixel = line;
-        for (int64_t w = run.begin; w < run.end; ++w, pixel += s[4]) add(pixel);
+        for (int64_t w = 0; w < wide; ++w, pixel += s[4]) add(pixel);
       }
     }
   }
 
-  template <size_t kVectors>
-  HWY_INLINE void StoreChannels(const Row& row, const PoolRun& run, int64_t first, int64_t part,
+  template <size_t kVectors, class S>
+  HWY_INLINE void StoreChannels(const Window<S>& window, int64_t first, int64_t part,
                                 F* sums) const {
     const D tag;
     constexpr int64_t kEnd = kVectors == 0 ? kLanes : static_cast<int64_t>(kVectors) * kLanes;
     for (int64_t i = 0; g_.divides && i < kEnd; i += kLanes) {
-      const V of_d = hn::Set(tag, static_cast<F>(row.d->extent));
-      const V of_h = hn::Set(tag, static_cast<F>(row.h->extent));
+      const V of_d = hn::Set(tag, static_cast<F>(window.row.d->extent));
+      const V of_h = hn::Set(tag, static_cast<F>(window.row.h->extent));
       const V sum = hn::Load(tag, sums + i);
-      hn::Store(Divided(sum, of_d, of_h, static_cast<F>(run.extent)), tag, sums + i);
+      hn::Store(Divided(sum, of_d, of_h, static_cast<F>(window.run.extent)), tag, sums + i);
     }
-    ForRows(row, [&](T* to) {
-      T* pixel = to + first * g_.to_stride[1] + run.first * g_.to_stride[4];
-      for (int64_t w = run.first; w < run.last; ++w, pixel += g_.to_stride[4]) {
-        if constexpr (kVectors == 0) {
-          StoreSome(sums, pixel, part);
-        } else {
-          for (int64_t i = 0; i < kEnd; i += kLanes) {
-            StoreElements(hn::Load(tag, sums + i), tag, pixel + i, hn::Lanes(tag));
-          }
+    T* pixel = window.to + first * g_.to_stride[1];
+    const int64_t count = window.run.last - window.run.first;
+    for (int64_t w = 0; w < count; ++w, pixel += g_.to_stride[4]) {
+      if constexpr (kVectors == 0) {
+        StoreSome(sums, pixel, part);
+      } else {
+        for (int64_t i = 0; i < kEnd; i += kLanes) {
+          StoreElements(hn::Load(tag, sums + i), tag, pixel + i, hn::Lanes(tag), g_.stream);
         }
       }
-    });
+    }
   }
 
-  V LoadSome(const S* from, int64_t count) const {
-    const int64_t stride = g_.from_stride[1];
+  template <class S>
+  V LoadSome(const S* from, int64_t stride, int64_t count) const {
     if (stride == 1) return LoadElements(D(), from, static_cast<size_t>(count));
     HWY_ALIGN F lanes[kLanes] = {};
     for (int64_t c = 0; c < count; ++c) lanes[c] = Widened(from[c * stride]);
@@ -446,62 +561,10 @@ class AdaptiveAvgPool {
   }
 
   const Geometry& g_;
-  const S* const from_;
+  const T* const from_;
   T* const to_;
   char* const scratch_;
 };
-
-// The sources of a gradient, each divided by the extents of its window, with the channels last.
-template <class T, class F = base::ComputeType<T>>
-void DivideSources(const Params& p, const Geometry& g, F* to) {
-  const int64_t depth = p.pooled_extents[0];
-  const int64_t height = p.pooled_extents[1];
-  const int64_t width = p.pooled_extents[2];
-  const auto& s = p.pooled_stride;
-  const auto divide = [&](int64_t row, int64_t w) {
-    const auto extent = [&](size_t axis, int64_t o) {
-      return static_cast<F>(g.source_extents[axis][static_cast<size_t>(o)]);
-    };
-    const int64_t h = row % height, d = row / height % depth, n = row / height / depth;
-    const T* const from =
-        static_cast<const T*>(p.pooled) + n * s[0] + d * s[2] + h * s[3] + w * s[4];
-    const F of_d = extent(0, d), of_h = extent(1, h), of_w = extent(2, w);
-    F* const pixel = to + (row * width + w) * p.c;
-    const hn::ScalableTag<F> tag;
-    int64_t c = 0;
-    for (; s[1] == 1 && c + Length(tag) <= p.c; c += Length(tag)) {
-      auto value = LoadWide(tag, from + c);
-      for (const F divisor : {of_d, of_h, of_w}) {
-        if (divisor == 1) continue;
-        value = divisor == 2 ? hn::Mul(value, hn::Set(tag, F{0.5}))
-                             : hn::Div(value, hn::Set(tag, divisor));
-      }
-      hn::StoreU(value, tag, pixel + c);
-    }
-    for (; c < p.c; ++c) pixel[c] = base::Widen(from[c * s[1]]) / of_d / of_h / of_w;
-  };
-  runtime::ParallelForRanges(p.n * depth * height, g.slots, [&](int, int64_t first, int64_t last) {
-    for (int64_t row = first; row < last; ++row) {
-      for (int64_t w = 0; w < width; ++w) divide(row, w);
-    }
-  });
-}
-
-template <class T>
-void RunTyped(const Params& p, const Geometry& g, char* workspace) {
-  char* const scratch = workspace + g.divided_bytes;
-  if constexpr (!std::is_same_v<T, uint8_t>) {
-    using F = base::ComputeType<T>;
-    if (g.divided_bytes > 0) {
-      F* const divided = reinterpret_cast<F*>(workspace);
-      DivideSources<T>(p, g, divided);
-      return AdaptiveAvgPool<T, F>(g, divided, static_cast<T*>(p.image), scratch).Run();
-    }
-  }
-  AdaptiveAvgPool<T, T>(g, static_cast<const T*>(p.backward ? p.pooled : p.image),
-                        static_cast<T*>(p.backward ? p.image : p.pooled), scratch)
-      .Run();
-}
 
 // As base::DispatchFloating, with bytes.
 template <class Do>
@@ -513,7 +576,7 @@ decltype(auto) Dispatch(base::DType dtype, const Do& f) {
 void Run(const Params& params, const AdaptiveAvgPoolPlan& plan, void* workspace) {
   Dispatch(params.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    RunTyped<T>(params, std::get<Geometry>(plan.way), static_cast<char*>(workspace));
+    AdaptiveAvgPool<T>(params, std::get<Geometry>(plan.way), static_cast<char*>(workspace)).Run();
   });
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/round_up.h"
 #include "cpu/machine/grain.h"
+#include "cpu/machine/machine.h"
 #include "runtime/parallel.h"
 
 namespace portacl::cpu {
@@ -35,31 +36,42 @@ PoolAxis AxisOf(const AdaptiveAvgPoolParams& p, size_t axis) {
 
 uint64_t WholeLines(uint64_t bytes) { return base::RoundUp(bytes, 64); }
 
-// What the sources of a gradient are divided by; of channels in a copy. False if it is too large.
-bool SetSources(const AdaptiveAvgPoolParams& p, uint64_t size, AdaptiveAvgPoolGeometry* g) {
-  const auto& [depth, height, width] = p.pooled_extents;
-  bool divides = false;
+// What the sources of a gradient are divided by.
+void SetSources(const AdaptiveAvgPoolParams& p, AdaptiveAvgPoolGeometry* g) {
   for (size_t axis = 0; axis < 3; ++axis) {
     for (int64_t o = 0; o < p.pooled_extents[axis]; ++o) {
       const int64_t extent = PoolWindowOf(o, p.pooled_extents[axis], p.extents[axis]).extent();
       g->source_extents[axis].push_back(static_cast<double>(extent));
       g->axes[axis].divides = g->axes[axis].divides || extent != 1;
     }
-    divides = divides || g->axes[axis].divides;
+    g->divides_sources = g->divides_sources || g->axes[axis].divides;
   }
-  if (!divides) return true;
-  g->divides_sources = !g->channels;
-  if (!g->channels) return true;
-  constexpr int64_t kMostElements = int64_t{1} << 48;
-  int64_t elements = p.n * p.c;
-  for (const int64_t extent : p.pooled_extents) {
-    if (elements > kMostElements / extent) return false;
-    elements *= extent;
+}
+
+// Rows of destinations with the same run along D, and scratch for the sources that they divide.
+// False if it is too large.
+bool SetGroups(const AdaptiveAvgPoolParams& p, uint64_t size, AdaptiveAvgPoolGeometry* g) {
+  constexpr double kDivided = 128 << 10;  // bytes, of the second cache level
+  constexpr double kMostDivided = double{1u << 31};
+  const std::vector<PoolRun>& runs = g->axes[1].runs;
+  const auto count = static_cast<int64_t>(runs.size());
+  int64_t deep = 1;
+  for (const PoolRun& run : g->axes[0].runs) deep = std::max(deep, run.end - run.begin);
+  const double row =
+      static_cast<double>(p.c) * static_cast<double>(size) * static_cast<double>(g->sources * deep);
+  const auto rows =
+      static_cast<double>(DivideUp(static_cast<int64_t>(g->source_extents[1].size()), count));
+  const int64_t most = DivideUp(p.n * g->rows(), 4 * g->slots);
+  g->group =
+      std::clamp<int64_t>(static_cast<int64_t>(kDivided / (row * rows)), 1, std::min(count, most));
+  int64_t tall = 0;
+  for (int64_t h = 0; h < count; h += g->group) {
+    const auto last = static_cast<size_t>(std::min(count, h + g->group) - 1);
+    tall = std::max(tall, runs[last].end - runs[static_cast<size_t>(h)].begin);
   }
-  const int64_t area = height * width, volume = depth * area;
-  g->divided_bytes = WholeLines(static_cast<uint64_t>(elements) * size);
-  g->from_stride = {volume * p.c, 1, area * p.c, width * p.c, p.c};
-  return true;
+  const double bytes = row * static_cast<double>(tall);
+  g->slot_bytes = WholeLines(static_cast<uint64_t>(std::min(bytes, kMostDivided)));
+  return bytes < kMostDivided;
 }
 
 // One axis of H and W, if windows have whole rows that stand one behind the other.
@@ -79,6 +91,28 @@ void MergeRows(const AdaptiveAvgPoolParams& p, AdaptiveAvgPoolGeometry* g) {
   g->last_extent = static_cast<double>(width);
   auto& pooled_stride = p.backward ? g->from_stride : g->to_stride;
   pooled_stride[4] = pooled_stride[3];
+}
+
+// The elements of pixels with few channels are columns.
+void FlattenPixels(AdaptiveAvgPoolGeometry* g) {
+  g->inner = std::exchange(g->c, 1);
+  for (PoolRun& run : g->axes[2].runs) {
+    run.begin *= g->inner;
+    run.end *= g->inner;
+  }
+  g->from_stride[4] = g->to_stride[4] = 1;
+  std::vector<double> extents;
+  for (const double extent : g->source_extents[2]) {
+    extents.insert(extents.end(), static_cast<size_t>(g->inner), extent);
+  }
+  g->source_extents[2] = std::move(extents);
+}
+
+// Whether they are better taken so than channels as lanes: vectors would be filled badly.
+bool HasFlatPixels(const AdaptiveAvgPoolParams& p, const AdaptiveAvgPoolGeometry& g,
+                   int64_t lanes) {
+  return p.c % lanes != 0 && p.c < 2 * lanes && p.n * g.rows() >= lanes / 2 &&
+         p.pooled_stride[1] == 1 && p.image_stride[4] == p.c && p.pooled_stride[4] == p.c;
 }
 
 bool HasWholeRows(const AdaptiveAvgPoolParams& p, const AdaptiveAvgPoolGeometry& g, int64_t lanes) {
@@ -123,25 +157,49 @@ std::optional<AdaptiveAvgPoolPlan> PlanAdaptiveAvgPool(const AdaptiveAvgPoolPara
     g.axes[axis] = AxisOf(p, axis);
     g.divides = g.divides || g.axes[axis].divides;
   }
-  if (p.backward && !SetSources(p, size, &g)) return std::nullopt;
-  if (HasWholeRows(p, g, lanes)) MergeRows(p, &g);
+  if (p.backward) SetSources(p, &g);
+  if (HasWholeRows(p, g, lanes)) {
+    MergeRows(p, &g);
+  } else if (g.channels && HasFlatPixels(p, g, lanes)) {
+    g.channels = false;
+    FlattenPixels(&g);
+  }
   const std::vector<PoolRun>& runs = g.axes[2].runs;
   if (runs.back().last > kMostExtent || runs.back().end > kMostExtent) return std::nullopt;
   for (size_t r = 0; r < runs.size(); ++r) {
-    g.run_of.resize(static_cast<size_t>(runs[r].last), static_cast<int32_t>(r));
+    for (int64_t w = runs[r].first; w < runs[r].last; ++w) {
+      for (int64_t c = 0; c < g.inner; ++c) {
+        g.run_of.push_back(static_cast<int32_t>(static_cast<int64_t>(r) * g.inner + c));
+      }
+    }
   }
   g.sources = runs.back().end;
-  g.tasks = g.channels ? p.n * g.rows() : DivideUp(p.n * p.c * g.rows(), lanes);
-  if (!g.channels && 4 * p.n * p.c * g.rows() < lanes) return std::nullopt;
-  const uint64_t sums = runs.size() * static_cast<uint64_t>(lanes) * size;
-  if (sums > kMostSums) return std::nullopt;
-  if (!g.channels) g.slot_bytes = WholeLines(kPoolChunk * size + sums);
-  const double elements =
-      static_cast<double>(p.n * p.c) *
-      (static_cast<double>(p.extents[0] * p.extents[1]) * static_cast<double>(p.extents[2]));
-  const bool small = elements * static_cast<double>(bytes ? 1 : size) < double{kGrainBytes};
-  g.slots = small ? 1 : runtime::NumThreads();
-  plan.workspace_size = g.divided_bytes + static_cast<uint64_t>(g.slots) * g.slot_bytes;
+  const auto bytes_of = [&](const std::array<int64_t, 3>& extents) {
+    return static_cast<double>(p.n * p.c) * static_cast<double>(bytes ? 1 : size) *
+           (static_cast<double>(extents[0] * extents[1]) * static_cast<double>(extents[2]));
+  };
+  g.slots = bytes_of(p.extents) < double{kGrainBytes} ? 1 : runtime::NumThreads();
+  const uint64_t line =
+      size * (g.channels ? static_cast<uint64_t>(p.c) : static_cast<uint64_t>(g.run_of.size()));
+  g.stream = HasStreamingStores() && line % 64 == 0 &&
+             bytes_of(p.backward ? p.extents : p.pooled_extents) >
+                 static_cast<double>(LastLevelCacheBytes());
+  const int64_t rows = g.n * g.c * g.rows();
+  if (g.channels) {
+    if (g.divides_sources && !SetGroups(p, size, &g)) return std::nullopt;
+    const auto groups = DivideUp(static_cast<int64_t>(g.axes[1].runs.size()), g.group);
+    g.tasks = p.n * static_cast<int64_t>(g.axes[0].runs.size()) * groups;
+  } else {
+    if (4 * rows < lanes) return std::nullopt;
+    g.tasks = DivideUp(rows, lanes);
+    const uint64_t sums = runs.size() * static_cast<uint64_t>(g.inner * lanes) * size;
+    if (sums > kMostSums) return std::nullopt;
+    g.slot_bytes = WholeLines(kPoolChunk * size + sums);
+    if (!p.backward && g.from_stride[3] == g.sources && g.from_stride[4] == 1) {
+      g.at_a_time = std::max<int64_t>(1, kPoolChunk / lanes / g.sources);
+    }
+  }
+  plan.workspace_size = static_cast<uint64_t>(g.slots) * g.slot_bytes;
   return plan;
 }
 

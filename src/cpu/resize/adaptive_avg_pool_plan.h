@@ -5,9 +5,10 @@
 // window (a run) have the same result, which is computed once: a row of destinations has a sum for
 // each run along W, and serves all rows of its runs along D and H.
 //
-// The lanes of a vector are such rows. Their sources become columns, some at a time. If channels
-// of the image stand side by side, lanes are channels, and sources are columns as they are; the
-// ones of a gradient are divided in a copy.
+// The lanes of a vector are such rows. Their sources become columns, some at a time; the elements
+// of a few channels that stand side by side are columns by themselves. Of more channels lanes are
+// channels, and sources are columns as they are; the ones of a gradient are divided in a copy of
+// some rows.
 #ifndef PORTACL_CPU_RESIZE_ADAPTIVE_AVG_POOL_PLAN_H_
 #define PORTACL_CPU_RESIZE_ADAPTIVE_AVG_POOL_PLAN_H_
 
@@ -43,16 +44,21 @@ struct AdaptiveAvgPoolGeometry {
   std::array<PoolAxis, 3> axes;  // d, h, w
   double last_extent = 1;        // by which all is divided after that: H and W are one axis
   bool divides = false;          // forward: an extent of an axis is not 1
-  std::vector<int32_t> run_of;   // of each destination along W
-  bool divides_sources = false;  // backward: lanes are rows, and an extent is not 1
+  bool divides_sources = false;  // backward: the same
   std::array<std::vector<double>, 3> source_extents;  // backward: what each source is divided by
-  int64_t sources = 0;                                // along W
+  // Channels of a pixel whose elements are columns: the runs along W begin and end at elements.
+  int64_t inner = 1;
+  std::vector<int32_t> run_of;  // of each destination along W: which sum
+  int64_t sources = 0;          // along W
+  int64_t group = 1;            // lanes are channels: rows of destinations of a task
+  int64_t at_a_time = 1;        // lanes are rows: rows of sources that become columns together
+  bool stream = false;          // results past the caches
   std::array<int64_t, 5> from_stride{};
   std::array<int64_t, 5> to_stride{};
   int64_t tasks = 0;
-  int slots = 1;               // threads that may work at a time
-  uint64_t divided_bytes = 0;  // of divided sources, before the threads' scratch
-  uint64_t slot_bytes = 0;     // a chunk of columns, then the sums of a row
+  int slots = 1;  // threads that may work at a time
+  // Scratch: a chunk of columns, then the sums of a row; or divided sources.
+  uint64_t slot_bytes = 0;
 
   int64_t rows() const { return static_cast<int64_t>(axes[0].runs.size() * axes[1].runs.size()); }
 };
