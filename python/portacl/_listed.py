@@ -199,7 +199,7 @@ def function_of(operator: Operator) -> Callable[..., Any]:
         if out is not None:
             for result, shape in zip(results, wanted):
                 check_out(result)
-                if describe(result, "out")[0] != shape:
+                if describe(result, "out", pictures)[0] != shape:
                     raise ValueError(f"out has another shape than {list(shape)}")
         axes = len(known.get("*", known.get("O*", ())))
         chosen = operator.chosen(given.arguments, axes)

@@ -135,6 +135,9 @@ def test_bytes_have_the_exact_average(axes):
             _core.set_impl(name)
             got = portacl.adaptive_avg_pool(x, size=size[:axes])
             assert np.array_equal(got, wanted), (name, SEED)
+            out = np.empty_like(wanted)
+            assert portacl.adaptive_avg_pool(x, size=size[:axes], out=out) is out
+            assert np.array_equal(out, wanted)
             tensor = torch.from_numpy(x)
             got = pt.interpolate(tensor, size[:axes], mode="area")
             assert np.array_equal(got.numpy(), wanted)
