@@ -13,6 +13,7 @@
 #include "ops/listed_kernels.h"
 #include "support/api/compare.h"
 #include "support/kernel_test.h"
+#include "support/other_machine.h"
 #include "support/run_kernel.h"
 
 namespace portacl_test {
@@ -184,6 +185,55 @@ TEST_F(AdaptiveAvgPoolKernels, BytesHaveTheExactAverage) {
       if (!kernel.available() || !RunPool(kernel, &got)) continue;
       EXPECT_LE(extent, 128) << kernel.name;
       EXPECT_TRUE(SameAs(by_ref.pooled, got.pooled)) << kernel.name << extent;
+    }
+  }
+}
+
+// Windows of 2 x 2 of bytes are sums of whole numbers: every width around a vector's.
+TEST_F(AdaptiveAvgPoolKernels, HalvesOfPicturesEqualTheReference) {
+  const uint64_t seed = FreshSeed();
+  Random random(seed);
+  SCOPED_TRACE(testing::Message() << "PORTACL_TEST_SEED=" << seed);
+  for (const int64_t c : {1, 2, 3, 4}) {
+    for (int64_t width = 1; width <= 140; width += width < 70 ? 1 : 23) {
+      const bool last = random.Coin();
+      const Layout layout = last ? Layout::kChannelsLast : Layout::kContiguous;
+      PoolCase made{false, Tensor(Element::kUInt8, {2, c, 18, 2 * width}, layout),
+                    Tensor(Element::kUInt8, {2, c, 9, width}, layout)};
+      for (int64_t i = 0; i < made.image.size(); ++i) {
+        made.image.Set(i, static_cast<double>(random.Integer(0, 255)));
+      }
+      PoolCase want = made;
+      ASSERT_TRUE(RunPool(portacl::ref::kAdaptiveAvgPool, &want));
+      for (const auto& kernel : portacl::cpu::AdaptiveAvgPoolKernels()) {
+        PoolCase got = made;
+        if (!kernel.available() || !RunPool(kernel, &got)) continue;
+        EXPECT_TRUE(SameAs(want.pooled, got.pooled)) << kernel.name << c << last << width;
+      }
+    }
+  }
+}
+
+// Results beyond the caches of a small machine, of whole lines and others.
+TEST_F(AdaptiveAvgPoolKernels, ResultsPastTheCachesEqualTheReference) {
+  OtherMachine machine;
+  machine->last_level_cache = 1 << 14;
+  Random random(FreshSeed());
+  for (const int64_t width : {48, 52}) {
+    for (const int64_t c : {3, 16, 32}) {
+      for (const Layout layout : {Layout::kContiguous, Layout::kChannelsLast}) {
+        PoolCase made{true, Tensor(Element::kFloat, {2, c, 40, width}, layout),
+                      Tensor(Element::kFloat, {2, c, 13, 16}, layout)};
+        made.pooled.FillUniform(random, -1, 1);
+        PoolCase want = made;
+        ASSERT_TRUE(RunPool(portacl::ref::kAdaptiveAvgPool, &want));
+        for (const auto& kernel : portacl::cpu::AdaptiveAvgPoolKernels()) {
+          if (!kernel.available()) continue;
+          PoolCase got = made;
+          ASSERT_TRUE(RunPool(kernel, &got));
+          EXPECT_TRUE(SameAs(want.image, got.image)) << kernel.name << c << " " << width;
+        }
+      }
     }
   }
 }

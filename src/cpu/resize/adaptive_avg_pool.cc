@@ -95,6 +95,8 @@ class AdaptiveAvgPool {
           reinterpret_cast<F*>(scratch_ + static_cast<uint64_t>(slot) * g_.slot_bytes);
       if (g_.channels) {
         RunChannels(task, scratch);
+      } else if (g_.halves) {
+        RunHalves(task * kLanes);
       } else {
         RunRows(task * kLanes, scratch, scratch + kPoolChunk);
       }
@@ -149,6 +151,57 @@ class AdaptiveAvgPool {
       for (int64_t h = 0; h < row.h->last - row.h->first; ++h) {
         visit(row.to + d * g_.to_stride[2] + h * g_.to_stride[3]);
       }
+    }
+  }
+
+  // ---- bytes, 2 x 2 at a time -------------------------------------------------------------------
+
+  void RunHalves(int64_t first) const {
+    const int64_t end = std::min(first + kLanes, g_.n * g_.c * g_.rows());
+    const auto pixels = static_cast<int64_t>(g_.run_of.size()) / g_.inner;
+    for (int64_t i = first; i < end; ++i) {
+      const Row row = RowAt(i, g_.c);
+      if constexpr (!kBytes) {
+        continue;
+      } else if (g_.inner == 1) {
+        HalveRow<1>(row.from, row.from + g_.from_stride[3], pixels, row.to);
+      } else {
+        HalveRow<3>(row.from, row.from + g_.from_stride[3], pixels, row.to);
+      }
+    }
+  }
+
+  // Two rows to one of `pixels` of kInner bytes.
+  template <int64_t kInner>
+  HWY_NOINLINE void HalveRow(const uint8_t* top, const uint8_t* below, int64_t pixels,
+                             uint8_t* to) const {
+    const BlockTag<uint8_t, 64> d;
+    const hn::Half<decltype(d)> half;
+    const hn::RepartitionToWide<decltype(d)> wide;
+    const auto pairs = [&](auto bytes) PORTACL_INLINE_LAMBDA {
+      const auto both = hn::BitCast(wide, bytes);
+      return hn::Add(hn::And(both, hn::Set(wide, 255)), hn::ShiftRight<8>(both));
+    };
+    const auto average = [&](auto a, auto b) PORTACL_INLINE_LAMBDA {
+      const auto sum = hn::Add(hn::Add(pairs(a), pairs(b)), hn::Set(wide, 2));
+      return hn::TruncateTo(half, hn::ShiftRight<2>(sum));
+    };
+    const int64_t step = Length(half);
+    for (int64_t x0 = 0; pixels >= step && x0 < pixels; x0 += step) {
+      const int64_t x = std::min(x0, pixels - step) * kInner;
+      if constexpr (kInner == 1) {
+        hn::StoreU(average(hn::LoadU(d, top + 2 * x), hn::LoadU(d, below + 2 * x)), half, to + x);
+      } else {
+        auto a0 = hn::Zero(d), a1 = a0, a2 = a0, b0 = a0, b1 = a0, b2 = a0;
+        hn::LoadInterleaved3(d, top + 2 * x, a0, a1, a2);
+        hn::LoadInterleaved3(d, below + 2 * x, b0, b1, b2);
+        hn::StoreInterleaved3(average(a0, b0), average(a1, b1), average(a2, b2), half, to + x);
+      }
+    }
+    for (int64_t e = 0; pixels < step && e < pixels * kInner; ++e) {
+      const int64_t at = e / kInner * 2 * kInner + e % kInner;
+      const int sum = top[at] + top[at + kInner] + below[at] + below[at + kInner];
+      to[e] = static_cast<uint8_t>((sum + 2) / 4);
     }
   }
 

@@ -192,6 +192,11 @@ std::optional<AdaptiveAvgPoolPlan> PlanAdaptiveAvgPool(const AdaptiveAvgPoolPara
   } else {
     if (4 * rows < lanes) return std::nullopt;
     g.tasks = DivideUp(rows, lanes);
+    const std::array<int64_t, 3>& small = p.pooled_extents;
+    g.halves = bytes && !p.backward &&
+               p.extents == std::array{small[0], 2 * small[1], 2 * small[2]} &&
+               (g.inner == 1 || g.inner == 3) && g.from_stride[4] == 1 && g.to_stride[4] == 1 &&
+               g.last_extent == 1;
     const uint64_t sums = runs.size() * static_cast<uint64_t>(g.inner * lanes) * size;
     if (sums > kMostSums) return std::nullopt;
     g.slot_bytes = WholeLines(kPoolChunk * size + sums);

@@ -52,6 +52,7 @@ struct AdaptiveAvgPoolGeometry {
   int64_t sources = 0;          // along W
   int64_t group = 1;            // lanes are channels: rows of destinations of a task
   int64_t at_a_time = 1;        // lanes are rows: rows of sources that become columns together
+  bool halves = false;          // bytes, in windows of 2 x 2: sums of whole numbers
   bool stream = false;          // results past the caches
   std::array<int64_t, 5> from_stride{};
   std::array<int64_t, 5> to_stride{};
