@@ -346,6 +346,34 @@ def test_enable_serves_programs_and_disable_leaves_them(_programs):
     assert program.calls == 4
 
 
+@pytest.mark.parametrize(
+    "name", ["mmcv.ops.multi_scale_deform_attn", "detrex.layers.multi_scale_deform_attn"]
+)
+def test_layers_of_the_same_name_with_other_arguments_stay(name, monkeypatch):
+    """The class of mmcv, detrex and Grounding DINO projects and calls the function."""
+    module = types.ModuleType(name)
+
+    class MultiScaleDeformableAttention(torch.nn.Module):
+        def forward(self, query, value=None, reference_points=None):
+            return query + value
+
+    def multi_scale_deformable_attn_pytorch(value, shapes, locations, weights):
+        raise AssertionError("the formula is replaced")
+
+    for item in (MultiScaleDeformableAttention, multi_scale_deformable_attn_pytorch):
+        item.__module__ = name
+        setattr(module, item.__name__, item)
+    monkeypatch.setitem(sys.modules, name, module)
+    portacl_torch.enable()
+    one = torch.ones(3)
+    assert torch.equal(module.MultiScaleDeformableAttention()(query=one, value=one), 2 * one)
+    value, shapes, starts, locations, weights, _ = _tensors(11)
+    found = module.multi_scale_deformable_attn_pytorch(value, SHAPES, locations, weights)
+    want = torch.ops.portacl.ms_deform_attn(value, shapes, starts, locations, weights)
+    assert torch.equal(found, want)
+    portacl_torch.disable()
+
+
 def test_blocks_serve_programs(_programs):
     program = _programs("blocks")
     value, _, _, locations, weights, _ = _tensors(11)

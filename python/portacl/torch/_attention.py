@@ -182,7 +182,8 @@ def _patch(module: types.ModuleType) -> None:
         if isinstance(stock, types.FunctionType) and stock.__module__ == module.__name__:
             setattr(module, name, wrap(stock))
             module.__dict__["__portacl__"] = True
-    layer = module.__dict__.get(_COMPILED)
+    # Others have a layer of this name as well, which projects first: it calls the function.
+    layer = module.__dict__.get(_COMPILED) if module.__name__.startswith(_PREFIXES[0]) else None
     if isinstance(layer, type) and layer.__module__ == module.__name__ and "forward" in vars(layer):
         layer.forward = _forward(layer.forward)  # type: ignore[attr-defined]
         module.__dict__["__portacl__"] = True
