@@ -1,7 +1,12 @@
 """Whole training steps of unmodified detectors: PyTorch's losses, and portacl's bits."""
 
+import importlib
+import pathlib
+import re
+
 import pytest
 import torch
+import transformers
 from detectors import MODELS, train
 
 import portacl.torch
@@ -15,6 +20,26 @@ def _deterministic():
     yield
     torch.use_deterministic_algorithms(False)
     portacl.torch.disable()
+
+
+_DEFINES = re.compile(
+    r"^(class MultiScaleDeformableAttention\b|def multi_scale_deformable_attention(_v2)?\b)", re.M
+)
+
+
+def test_every_model_of_transformers_that_has_the_formula_is_served():
+    folder = pathlib.Path(transformers.__file__).parent / "models"
+    found = [f for f in sorted(folder.glob("*/modeling_*.py")) if _DEFINES.search(f.read_text())]
+    names = {file.parent.name for file in found}
+    assert {"deformable_detr", "rt_detr", "rt_detr_v2", "d_fine", "grounding_dino"} <= names
+    assert {"mask2former", "oneformer"} <= names
+    portacl.torch.enable()
+    for file in found:
+        module = importlib.import_module(f"transformers.models.{file.parent.name}.{file.stem}")
+        for match in _DEFINES.finditer(file.read_text()):
+            item = getattr(module, match[1].split()[1])
+            function = item.forward if isinstance(item, type) else item
+            assert function.__wrapped__ is not None, f"{module.__name__}: {match[1]}"
 
 
 @pytest.mark.parametrize("name", MODELS)
