@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 
@@ -194,6 +195,159 @@ Roi<F> RoiAt(const RoiAlignParams& p, int64_t n) {
   const int64_t first = p.has_indices ? 0 : 1;
   return {RoiImage<T>(p, n), axis(first + 1, p.pooled_height, p.height),
           axis(first, p.pooled_width, p.width)};
+}
+
+// ---- samples one by one: maxima and rotated rois -----------------------------------------------
+
+// The four elements around a sample, with their weights; none where the sample does not count.
+template <class F>
+struct RoiCorners {
+  RoiCorners() = default;
+  RoiCorners(const RoiSample<F>& y, const RoiSample<F>& x) {
+    if (!y.counts || !x.counts) return;
+    count = 4;
+    at = {{{y.low, x.low}, {y.low, x.high}, {y.high, x.low}, {y.high, x.high}}};
+    weight = {y.of_low * x.of_low, y.of_low * x.of_high, y.of_high * x.of_low,
+              y.of_high * x.of_high};
+  }
+
+  size_t count = 0;
+  std::array<std::array<int64_t, 2>, 4> at{};  // row, column
+  std::array<F, 4> weight{};
+};
+
+// The samples of a bin along an axis that count. A huge roi has far more samples than these.
+struct RoiCounted {
+  int64_t first = 0;
+  int64_t last = 0;  // one behind
+};
+
+// Samples lie in ascending or descending order, so those that count stand together.
+template <class F>
+RoiCounted RoiCountedOf(const RoiAxis<F>& axis, int64_t bin) {
+  const auto split = [&](const auto& before) {
+    int64_t first = 0, last = axis.samples;
+    while (first < last) {
+      const int64_t middle = first + (last - first) / 2;
+      if (before(axis.At(bin, middle))) {
+        first = middle + 1;
+      } else {
+        last = middle;
+      }
+    }
+    return first;
+  };
+  const F low = -1, high = static_cast<F>(axis.extent);
+  if (axis.bin < 0) {
+    return {split([&](F at) { return at > high; }), split([&](F at) { return at >= low; })};
+  }
+  return {split([&](F at) { return at < low; }), split([&](F at) { return at <= high; })};
+}
+
+// The sine and the cosine of an angle below 2^20, by Taylor's series after the quarters of a turn
+// are taken off: no library's, so that the bits are the same everywhere.
+struct RoiTurn {
+  explicit RoiTurn(double angle) {
+    constexpr double kQuarters = 0.63661977236758134308;  // in a unit of the angle
+    constexpr double kQuarter = 1.57079632673412561417;   // its first 33 bits
+    constexpr double kRest = 6.07710050650619224932e-11;
+    const double quarters = std::nearbyint(angle * kQuarters);
+    const double r = (angle - quarters * kQuarter) - quarters * kRest;
+    double sine = 0, cosine = 0;
+    for (int i = 16; i >= 2; i -= 2) {  // of r^17 / 17! and r^16 / 16! downwards
+      sine = (1 + sine) * (-r * r / (i * (i + 1)));
+      cosine = (1 + cosine) * (-r * r / ((i - 1) * i));
+    }
+    sine = r * (1 + sine);
+    cosine = 1 + cosine;
+    const auto quadrant = static_cast<int64_t>(quarters) & 3;
+    sin = quadrant == 0 ? sine : quadrant == 1 ? cosine : quadrant == 2 ? -sine : -cosine;
+    cos = quadrant == 0 ? cosine : quadrant == 1 ? -sine : quadrant == 2 ? -cosine : sine;
+  }
+  double sin, cos;
+};
+
+// A roi of a maximum, upright, or a rotated one: its axes then turn around a centre.
+template <class F>
+struct SampledRoi {
+  int64_t image = -1;  // contributes nothing
+  RoiAxis<F> y{};
+  RoiAxis<F> x{};
+  F count = 1;  // samples of a bin
+  F centre_y = 0;
+  F centre_x = 0;
+  F sin = 0;
+  F cos = 1;
+
+  F RotatedY(F along_y, F along_x) const { return (along_y * cos - along_x * sin) + centre_y; }
+  F RotatedX(F along_y, F along_x) const { return (along_y * sin + along_x * cos) + centre_x; }
+};
+
+template <class T, class F = base::ComputeType<T>>
+SampledRoi<F> RotatedRoiAt(const RoiAlignParams& p, int64_t n) {
+  const F scale = static_cast<F>(p.scale);
+  const F offset = p.aligned ? F{0.5} : F{0};
+  const auto axis = [&](F size, int64_t bins, int64_t extent) {
+    if (!p.aligned && size < F{1}) size = F{1};
+    return RoiAxisOf<F>(p, -size / F{2}, size, bins, extent);
+  };
+  SampledRoi<F> roi;
+  roi.centre_x = RoiColumn<T>(p, n, 1) * scale - offset;
+  roi.centre_y = RoiColumn<T>(p, n, 2) * scale - offset;
+  roi.x = axis(RoiColumn<T>(p, n, 3) * scale, p.pooled_width, p.width);
+  roi.y = axis(RoiColumn<T>(p, n, 4) * scale, p.pooled_height, p.height);
+  roi.count = static_cast<F>(std::max<int64_t>(roi.y.samples * roi.x.samples, 1));
+  const auto angle = static_cast<double>(RoiColumn<T>(p, n, 5));
+  constexpr double kMost = 1 << 20;
+  if (!(std::fabs(angle) < kMost)) return roi;  // it has no sine and cosine
+  const RoiTurn turn(p.clockwise ? -angle : angle);
+  roi.sin = static_cast<F>(turn.sin);
+  roi.cos = static_cast<F>(turn.cos);
+  roi.image = RoiImage<T>(p, n);
+  return roi;
+}
+
+template <class T, class F = base::ComputeType<T>>
+SampledRoi<F> SampledRoiAt(const RoiAlignParams& p, int64_t n) {
+  if (p.rotated) return RotatedRoiAt<T>(p, n);
+  const Roi<F> upright = RoiAt<T>(p, n);
+  SampledRoi<F> roi;
+  roi.image = upright.image;
+  roi.y = upright.y;
+  roi.x = upright.x;
+  return roi;
+}
+
+// Calls visit(corners) for the samples of a rotated roi's bin that count.
+template <class F, class Visit>
+void ForRotatedSamples(const SampledRoi<F>& roi, int64_t ph, int64_t pw, const Visit& visit) {
+  for (int64_t iy = 0; iy < roi.y.samples; ++iy) {
+    const F yy = roi.y.At(ph, iy);
+    for (int64_t ix = 0; ix < roi.x.samples; ++ix) {
+      const F xx = roi.x.At(pw, ix);
+      const RoiSample<F> y(roi.RotatedY(yy, xx), roi.y.extent);
+      const RoiSample<F> x(roi.RotatedX(yy, xx), roi.x.extent);
+      if (y.counts && x.counts) visit(RoiCorners<F>(y, x));
+    }
+  }
+}
+
+// The same of an upright roi. All samples that do not count are 0, so only the first of these can
+// be a maximum: (0, 0), or behind the first row, or behind all rows. It is visited without corners.
+template <class F, class Visit>
+void ForUprightSamples(const SampledRoi<F>& roi, int64_t ph, int64_t pw, const Visit& visit) {
+  if (roi.y.samples == 0 || roi.x.samples == 0) return;
+  const RoiCounted rows = RoiCountedOf(roi.y, ph), columns = RoiCountedOf(roi.x, pw);
+  const RoiCorners<F> none;
+  if (rows.first > 0 || columns.first > 0 || rows.last == 0 || columns.last == 0) visit(none);
+  for (int64_t iy = rows.first; iy < rows.last; ++iy) {
+    const RoiSample<F> y(roi.y.At(ph, iy), roi.y.extent);
+    for (int64_t ix = columns.first; ix < columns.last; ++ix) {
+      visit(RoiCorners<F>(y, RoiSample<F>(roi.x.At(pw, ix), roi.x.extent)));
+    }
+    if (iy == 0 && columns.last < roi.x.samples) visit(none);
+  }
+  if (rows.last < roi.y.samples) visit(none);
 }
 
 }  // namespace portacl::ops

@@ -26,6 +26,8 @@ template <class F>
 using Taps = ops::RoiTaps<F>;
 template <class F>
 using Roi = ops::Roi<F>;
+template <class F>
+using Corners = ops::RoiCorners<F>;
 
 template <class T>
 T* PlaneOf(const Params& p, int64_t image, int64_t c) {
@@ -46,24 +48,6 @@ struct Plane {
   base::ComputeType<T> At(int64_t y, int64_t x) const {
     return base::Widen(first[y * row + x * column]);
   }
-};
-
-// The four elements around a sample, with their weights; none where the sample does not count.
-template <class F>
-struct Corners {
-  Corners() = default;
-  Corners(F y_at, F x_at, const Params& p) {
-    const ops::RoiSample<F> y(y_at, p.height), x(x_at, p.width);
-    if (!y.counts || !x.counts) return;
-    count = 4;
-    at = {{{y.low, x.low}, {y.low, x.high}, {y.high, x.low}, {y.high, x.high}}};
-    weight = {y.of_low * x.of_low, y.of_low * x.of_high, y.of_high * x.of_low,
-              y.of_high * x.of_high};
-  }
-
-  size_t count = 0;
-  std::array<std::array<int64_t, 2>, 4> at{};
-  std::array<F, 4> weight{};
 };
 
 // ---- averages of upright rois ------------------------------------------------------------------
@@ -140,41 +124,13 @@ class UprightAverage {
 
 // ---- maxima ------------------------------------------------------------------------------------
 
-// The samples of a bin along an axis that count. A huge roi has far more samples than these.
-struct Counted {
-  int64_t first = 0;
-  int64_t last = 0;  // one behind
-};
-
-// Samples lie in ascending or descending order, so those that count stand together.
-template <class F>
-Counted CountedOf(const ops::RoiAxis<F>& axis, int64_t bin) {
-  const auto split = [&](const auto& before) {
-    int64_t first = 0, last = axis.samples;
-    while (first < last) {
-      const int64_t middle = first + (last - first) / 2;
-      if (before(axis.At(bin, middle))) {
-        first = middle + 1;
-      } else {
-        last = middle;
-      }
-    }
-    return first;
-  };
-  const F low = -1, high = static_cast<F>(axis.extent);
-  if (axis.bin < 0) {
-    return {split([&](F at) { return at > high; }), split([&](F at) { return at >= low; })};
-  }
-  return {split([&](F at) { return at < low; }), split([&](F at) { return at <= high; })};
-}
-
 template <class T, class F = base::ComputeType<T>>
 class UprightMaximum {
  public:
   UprightMaximum(const Params& p, F* /*memory*/) : p_(p) {}
 
   bool Begin(int64_t n) {
-    roi_ = ops::RoiAt<T>(p_, n);
+    roi_ = ops::SampledRoiAt<T>(p_, n);
     n_ = n;
     return true;
   }
@@ -182,8 +138,6 @@ class UprightMaximum {
   void BeginBin(int64_t ph, int64_t pw) {
     ph_ = ph;
     pw_ = pw;
-    y_ = CountedOf(roi_.y, ph);
-    x_ = CountedOf(roi_.x, pw);
   }
   F Pool(const Plane<T>& plane) const { return Winner(plane).value; }
 
@@ -209,31 +163,20 @@ class UprightMaximum {
     Corners<F> corners;
   };
 
-  // The first of equal ones; NaN wins. No sample: 0. All samples that do not count are 0, so only
-  // the first of these can win: (0, 0), or behind the first row, or behind all rows.
+  // The first of equal ones; NaN wins. No sample: 0.
   Sample Winner(const Plane<T>& plane) const {
-    if (roi_.y.samples == 0 || roi_.x.samples == 0) return Sample{};
     std::optional<Sample> most;
-    const auto take = [&most](const Sample& sample) {
+    ops::ForUprightSamples(roi_, ph_, pw_, [&](const Corners<F>& corners) {
+      const Sample sample{ValueOf(plane, corners), corners};
       const bool wins = most && (sample.value > most->value ||
                                  (std::isnan(sample.value) && !std::isnan(most->value)));
       if (!most || wins) most = sample;
-    };
-    if (y_.first > 0 || x_.first > 0 || y_.last == 0 || x_.last == 0) take(Sample{});
-    for (int64_t iy = y_.first; iy < y_.last; ++iy) {
-      for (int64_t ix = x_.first; ix < x_.last; ++ix) {
-        const Corners<F> corners(roi_.y.At(ph_, iy), roi_.x.At(pw_, ix), p_);
-        take(Sample{ValueOf(plane, corners), corners});
-      }
-      if (iy == 0 && x_.last < roi_.x.samples) take(Sample{});
-    }
-    if (y_.last < roi_.y.samples) take(Sample{});
-    return *most;
+    });
+    return most.value_or(Sample{});
   }
 
   // One that does not count is 0.
   F ValueOf(const Plane<T>& plane, const Corners<F>& corners) const {
-    if (corners.count == 0) return F{0};
     F value = 0;
     for (size_t i = 0; i < corners.count; ++i) {
       const F v = plane.At(corners.at[i][0], corners.at[i][1]);
@@ -251,36 +194,12 @@ class UprightMaximum {
 
   const Params& p_;
   int64_t n_ = 0;
-  Roi<F> roi_;
+  ops::SampledRoi<F> roi_;
   int64_t ph_ = 0;
   int64_t pw_ = 0;
-  Counted y_, x_;
 };
 
 // ---- rotated rois ------------------------------------------------------------------------------
-
-// The sine and the cosine of an angle below 2^20, by Taylor's series after the quarters of a turn
-// are taken off: no library's, so that the bits are the same everywhere.
-struct Turn {
-  explicit Turn(double angle) {
-    constexpr double kQuarters = 0.63661977236758134308;  // in a unit of the angle
-    constexpr double kQuarter = 1.57079632673412561417;   // its first 33 bits
-    constexpr double kRest = 6.07710050650619224932e-11;
-    const double quarters = std::nearbyint(angle * kQuarters);
-    const double r = (angle - quarters * kQuarter) - quarters * kRest;
-    double sine = 0, cosine = 0;
-    for (int i = 16; i >= 2; i -= 2) {  // of r^17 / 17! and r^16 / 16! downwards
-      sine = (1 + sine) * (-r * r / (i * (i + 1)));
-      cosine = (1 + cosine) * (-r * r / ((i - 1) * i));
-    }
-    sine = r * (1 + sine);
-    cosine = 1 + cosine;
-    const auto quadrant = static_cast<int64_t>(quarters) & 3;
-    sin = quadrant == 0 ? sine : quadrant == 1 ? cosine : quadrant == 2 ? -sine : -cosine;
-    cos = quadrant == 0 ? cosine : quadrant == 1 ? -sine : quadrant == 2 ? -cosine : sine;
-  }
-  double sin, cos;
-};
 
 template <class T, class F = base::ComputeType<T>>
 class RotatedAverage {
@@ -290,20 +209,8 @@ class RotatedAverage {
   // False where the angle has no sine and cosine.
   bool Begin(int64_t n) {
     n_ = n;
-    const F scale = static_cast<F>(p_.scale);
-    const F offset = p_.aligned ? F{0.5} : F{0};
-    x_ = ops::RoiColumn<T>(p_, n, 1) * scale - offset;
-    y_ = ops::RoiColumn<T>(p_, n, 2) * scale - offset;
-    along_x_ = AxisOf(ops::RoiColumn<T>(p_, n, 3) * scale, p_.pooled_width, p_.width);
-    along_y_ = AxisOf(ops::RoiColumn<T>(p_, n, 4) * scale, p_.pooled_height, p_.height);
-    count_ = static_cast<F>(std::max<int64_t>(along_y_.samples * along_x_.samples, 1));
-    const auto angle = static_cast<double>(ops::RoiColumn<T>(p_, n, 5));
-    constexpr double kMost = 1 << 20;
-    if (!(std::fabs(angle) < kMost)) return false;
-    const Turn turn(p_.clockwise ? -angle : angle);
-    sin_ = static_cast<F>(turn.sin);
-    cos_ = static_cast<F>(turn.cos);
-    return true;
+    roi_ = ops::SampledRoiAt<T>(p_, n);
+    return roi_.image >= 0;
   }
 
   void BeginBin(int64_t ph, int64_t pw) {
@@ -314,13 +221,13 @@ class RotatedAverage {
     F sum = 0;
     ForCorners(
         [&](int64_t y, int64_t x, F weight) { sum = std::fma(weight, plane.At(y, x), sum); });
-    return sum / count_;
+    return sum / roi_.count;
   }
 
   void AddRow(int64_t c, int64_t ph, F* sums) {
     for (int64_t pw = 0; pw < p_.pooled_width; ++pw) {
       BeginBin(ph, pw);
-      const F q = base::Widen(*PooledAt<const T>(p_, n_, c, ph, pw)) / count_;
+      const F q = base::Widen(*PooledAt<const T>(p_, n_, c, ph, pw)) / roi_.count;
       ForCorners([&](int64_t y, int64_t x, F weight) {
         F& sum = sums[y * p_.width + x];
         sum = std::fma(weight, q, sum);
@@ -329,33 +236,18 @@ class RotatedAverage {
   }
 
  private:
-  // Around the centre.
-  ops::RoiAxis<F> AxisOf(F size, int64_t bins, int64_t extent) const {
-    if (!p_.aligned && size < F{1}) size = F{1};
-    return ops::RoiAxisOf<F>(p_, -size / F{2}, size, bins, extent);
-  }
-
   template <class Visit>
   void ForCorners(const Visit& visit) const {
-    for (int64_t iy = 0; iy < along_y_.samples; ++iy) {
-      const F yy = along_y_.At(ph_, iy);
-      for (int64_t ix = 0; ix < along_x_.samples; ++ix) {
-        const F xx = along_x_.At(pw_, ix);
-        const Corners<F> corners((yy * cos_ - xx * sin_) + y_, (yy * sin_ + xx * cos_) + x_, p_);
-        for (size_t i = 0; i < corners.count; ++i) {
-          visit(corners.at[i][0], corners.at[i][1], corners.weight[i]);
-        }
+    ops::ForRotatedSamples(roi_, ph_, pw_, [&](const Corners<F>& corners) {
+      for (size_t i = 0; i < corners.count; ++i) {
+        visit(corners.at[i][0], corners.at[i][1], corners.weight[i]);
       }
-    }
+    });
   }
 
   const Params& p_;
   int64_t n_ = 0;
-  F x_ = 0, y_ = 0;  // the centre
-  F sin_ = 0, cos_ = 0;
-  F count_ = 1;
-  ops::RoiAxis<F> along_x_;
-  ops::RoiAxis<F> along_y_;
+  ops::SampledRoi<F> roi_;
   int64_t ph_ = 0;
   int64_t pw_ = 0;
 };
