@@ -1,4 +1,4 @@
-// RoiAlign's average and its gradient: the SIMD kernels against the reference, byte for byte, on
+// RoiAlign and its gradient: the SIMD kernels against the reference, byte for byte, on
 // every instruction set of this machine.
 #include <gtest/gtest.h>
 
@@ -18,18 +18,20 @@
 namespace portacl_test {
 namespace {
 
+using portacl::ops::RoiAlignMode;
 using portacl::ops::RoiAlignParams;
 
 struct RoiCase {
   RoiAlignParams p;  // all but addresses and strides
-  Tensor image, boxes, pooled;
+  Tensor image, boxes, pooled, values;
 };
 
-// Layouts: of the images, of the rois, of the bins.
+// Layouts: of the images (and of the values of a maximum's gradient), of the rois, of the bins.
 RoiCase MakeRoiCase(Element element, const RoiAlignParams& p, const std::array<Layout, 3>& layout) {
   return {p, Tensor(element, {p.images, p.channels, p.height, p.width}, layout[0]),
-          Tensor(element, {p.rois, 5}, layout[1]),
-          Tensor(element, {p.rois, p.channels, p.pooled_height, p.pooled_width}, layout[2])};
+          Tensor(element, {p.rois, p.rotated ? 6 : 5}, layout[1]),
+          Tensor(element, {p.rois, p.channels, p.pooled_height, p.pooled_width}, layout[2]),
+          Tensor(element, {p.images, p.channels, p.height, p.width}, layout[0])};
 }
 
 // Rois in the images, across their edges, reversed and empty; some of no image, or not finite.
@@ -50,7 +52,19 @@ void FillBoxes(Random& random, RoiCase* c) {
     if (random.Integer(0, 15) == 0) {
       box[static_cast<size_t>(random.Integer(0, 4))] = odd[random.Integer(0, std::size(odd) - 1)];
     }
-    for (int64_t i = 0; i < 5; ++i) c->boxes.Set(5 * n + i, box[static_cast<size_t>(i)]);
+    const int64_t columns = c->p.rotated ? 6 : 5;
+    for (int64_t i = 0; i < 5; ++i) c->boxes.Set(columns * n + i, box[static_cast<size_t>(i)]);
+    if (!c->p.rotated) continue;
+    // Around (x, y), of the same size; angles of all quadrants, whole ones too, and such as have no
+    // sine.
+    if (random.Integer(0, 3) > 0) {
+      c->boxes.Set(6 * n + 3, far_x - x);
+      c->boxes.Set(6 * n + 4, far_y - y);
+    }
+    const double quarters = random.Uniform(-9, 9), angles[] = {NAN, 1e7, INFINITY};
+    double angle = (random.Coin() ? quarters : std::round(quarters)) * 1.5707963267948966;
+    if (random.Integer(0, 15) == 0) angle = angles[random.Integer(0, std::size(angles) - 1)];
+    c->boxes.Set(6 * n + 5, angle);
   }
 }
 
@@ -64,6 +78,8 @@ RoiAlignParams ParamsOf(RoiCase* c, bool backward) {
   SetStrides(c->image, &p.image_stride);
   SetStrides(c->boxes, &p.box_stride);
   SetStrides(c->pooled, &p.pooled_stride);
+  p.values = c->values.first();
+  SetStrides(c->values, &p.values_stride);
   return p;
 }
 
@@ -85,7 +101,9 @@ Layout SomeLayout(Random& random, const std::array<Layout, kCount>& layouts) {
   return layouts[static_cast<size_t>(random.Integer(0, static_cast<int64_t>(kCount) - 1))];
 }
 
-RoiCase RandomRoiCase(Random& random, bool backward) {
+enum class Samples { kTables, kOneByOne };
+
+RoiCase RandomRoiCase(Random& random, bool backward, Samples samples) {
   const int64_t channels[] = {1, 2, 3, 7, 8, 9, 15, 16, 17, 24, 31, 32, 33, 64};
   RoiAlignParams p;
   p.images = random.Integer(1, 3);
@@ -99,6 +117,12 @@ RoiCase RandomRoiCase(Random& random, bool backward) {
   p.scale = random.Coin() ? 1 : random.Uniform(0.03, 2);
   p.aligned = random.Coin();
   p.includes_ends = random.Integer(0, 4) == 0;
+  if (samples == Samples::kOneByOne) {
+    p.rotated = random.Coin();
+    p.clockwise = random.Coin();
+    if (!p.rotated) p.mode = random.Coin() ? RoiAlignMode::kMax : RoiAlignMode::kMaxCorners;
+    if (random.Integer(0, 9) == 0) p.samples = random.Integer(12, 20);  // several lists
+  }
   const auto element = kElements[static_cast<size_t>(random.Integer(0, 3))];
   const Layout image =
       backward ? SomeLayout(random, kOutputLayouts) : SomeLayout(random, kInputLayouts);
@@ -110,25 +134,33 @@ RoiCase RandomRoiCase(Random& random, bool backward) {
   Tensor& read = backward ? c.pooled : c.image;
   read.FillUniform(random, -1, 1);
   if (random.Integer(0, 3) == 0) PutOddPixels(random, &read);
+  if (!backward) return c;
+  c.values.FillUniform(random, -1, 1);
+  const bool equal = random.Coin();  // samples
+  for (int64_t i = 0; equal && i < c.values.size(); ++i) {
+    c.values.Set(i, static_cast<double>(random.Integer(-1, 1)));
+  }
+  if (random.Integer(0, 3) == 0) PutOddPixels(random, &c.values);
   return c;
 }
 
 class RoiAlignKernels : public KernelTest {
  protected:
-  void CompareRandomCases(bool backward) {
+  void CompareRandomCases(bool backward, Samples samples) {
     const uint64_t seed = FreshSeed();
     Random random(seed);
     SCOPED_TRACE(testing::Message() << "PORTACL_TEST_SEED=" << seed);
     std::map<std::string, int> served;
     const int64_t count = ByRunLength(600, 80);
     for (int64_t i = 0; i < count; ++i) {
-      RoiCase c = RandomRoiCase(random, backward);
+      RoiCase c = RandomRoiCase(random, backward, samples);
       SCOPED_TRACE(testing::Message()
                    << i << " image " << portacl_test::ToString(c.image.shape()) << " strides "
                    << portacl_test::ToString(c.image.strides()) << " pooled "
                    << portacl_test::ToString(c.pooled.shape()) << " strides "
                    << portacl_test::ToString(c.pooled.strides()) << NameOf(c.image.element())
-                   << " samples " << c.p.samples << " aligned " << c.p.aligned);
+                   << " samples " << c.p.samples << " aligned " << c.p.aligned << " mode "
+                   << static_cast<int>(c.p.mode) << " rotated " << c.p.rotated);
       RoiCase want = c;
       ASSERT_TRUE(RunRoiAlign(portacl::ref::kRoiAlign, backward, &want));
       for (const auto& kernel : portacl::cpu::RoiAlignKernels()) {
@@ -149,8 +181,18 @@ class RoiAlignKernels : public KernelTest {
   }
 };
 
-TEST_F(RoiAlignKernels, EqualTheReferenceOnRandomCases) { CompareRandomCases(false); }
-TEST_F(RoiAlignKernels, GradientsEqualTheReferenceOnRandomCases) { CompareRandomCases(true); }
+TEST_F(RoiAlignKernels, EqualTheReferenceOnRandomCases) {
+  CompareRandomCases(false, Samples::kTables);
+}
+TEST_F(RoiAlignKernels, GradientsEqualTheReferenceOnRandomCases) {
+  CompareRandomCases(true, Samples::kTables);
+}
+TEST_F(RoiAlignKernels, MaximaAndRotatedRoisEqualTheReference) {
+  CompareRandomCases(false, Samples::kOneByOne);
+}
+TEST_F(RoiAlignKernels, GradientsOfMaximaAndRotatedRoisEqualTheReference) {
+  CompareRandomCases(true, Samples::kOneByOne);
+}
 
 // Enough work that every number of threads shares it out: rois in parts, the gradient in strips.
 TEST_F(RoiAlignKernels, DoNotDependOnThreads) {
@@ -162,10 +204,13 @@ TEST_F(RoiAlignKernels, DoNotDependOnThreads) {
   p.width = 37;
   p.rois = 60;
   p.pooled_height = p.pooled_width = 7;
-  for (const bool backward : {false, true}) {
+  for (int i = 0; i < 6; ++i) {
+    const bool backward = i % 2 == 1;
+    p.mode = i / 2 == 1 ? RoiAlignMode::kMax : RoiAlignMode::kAverage;
+    p.rotated = i / 2 == 2;
     RoiCase c = MakeRoiCase(Element::kFloat, p, {});
     FillBoxes(random, &c);
-    (backward ? c.pooled : c.image).FillUniform(random, -1, 1);
+    for (Tensor* tensor : {&c.pooled, &c.image, &c.values}) tensor->FillUniform(random, -1, 1);
     RoiCase want = c;
     ASSERT_TRUE(RunRoiAlign(portacl::ref::kRoiAlign, backward, &want));
     const auto kernels = portacl::cpu::RoiAlignKernels();

@@ -55,8 +55,9 @@ HWY_INLINE void ForVectors(D d, int64_t channels, const Use& use) {
 
 // ---- samples ------------------------------------------------------------------------------------
 
-// kVectors vectors of channels from `channel` on, the last of `last` lanes.
-template <int kVectors, class F, class S, class T>
+// kVectors vectors of channels from `channel` on, the last of `last` lanes. kOnto: adds to the
+// output, whose rows are padded to whole vectors.
+template <int kVectors, bool kOnto = false, class F, class S, class T>
 HWY_INLINE void SumBlock(const PointTile<F>& tile, int64_t first, int64_t count,
                          const Taps<const S>& taps, int64_t channel, int64_t last,
                          T* HWY_RESTRICT output) {
@@ -65,7 +66,14 @@ HWY_INLINE void SumBlock(const PointTile<F>& tile, int64_t first, int64_t count,
   const S* HWY_RESTRICT const values = taps.first + channel;
   const int64_t lanes = Length(d);
   const bool whole = last == lanes;
-  V sum0 = hn::Zero(d), sum1 = sum0, sum2 = sum0, sum3 = sum0;
+  const auto start = [&](int v) PORTACL_INLINE_LAMBDA {
+    if constexpr (kOnto) {
+      const auto some = static_cast<size_t>(v + 1 < kVectors ? lanes : last);
+      if (v < kVectors) return LoadWideFirst(d, output + v * lanes, some);
+    }
+    return hn::Zero(d);
+  };
+  V sum0 = start(0), sum1 = start(1), sum2 = start(2), sum3 = start(3);
   for (int64_t i = first; i < first + count; ++i) {
     if (tile.state[i] == 0) continue;
     for (size_t tap = 0; tap < 4; ++tap) {
@@ -95,12 +103,12 @@ HWY_INLINE void SumBlock(const PointTile<F>& tile, int64_t first, int64_t count,
   }
 }
 
-// Sums points [first, first + count) for some channels.
-template <class F, class S, class T>
+// Sums points [first, first + count) for some channels; kOnto: adds them to the output.
+template <bool kOnto = false, class F, class S, class T>
 void SumPoints(const PointTile<F>& tile, int64_t first, int64_t count, const Taps<const S>& taps,
                int64_t channels, T* output) {
   const auto sum = [&](auto vectors, int64_t c, int64_t last) PORTACL_INLINE_LAMBDA {
-    SumBlock<decltype(vectors)::value>(tile, first, count, taps, c, last, output + c);
+    SumBlock<decltype(vectors)::value, kOnto>(tile, first, count, taps, c, last, output + c);
   };
   ForVectors(hn::ScalableTag<F>(), channels, sum);
 }

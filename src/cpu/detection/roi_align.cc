@@ -1,6 +1,7 @@
-// RoiAlign's average and its gradient, for every instruction set. The lanes of a vector are
-// channels: each column of a roi is summed along H, then the columns of each bin along W; the
-// gradient goes the same way back. Along W and H, taps come from tables that all channels share.
+// RoiAlign and its gradient, for every instruction set. The lanes of a vector are channels.
+// Averages of upright rois: each column of a roi is summed along H, then the columns of each bin
+// along W; the gradient goes the same way back. Along W and H, taps come from tables that all
+// channels share.
 
 #include <algorithm>
 #include <cstdint>
@@ -20,6 +21,7 @@
 #define HWY_TARGET_INCLUDE "cpu/detection/roi_align.cc"
 #include "cpu/vector/highway.h"
 // Highway first.
+#include "cpu/detection/roi_align_points-inl.h"
 #include "cpu/vector/simd-inl.h"
 #include "cpu/vector/transpose-inl.h"
 
@@ -95,25 +97,6 @@ class RoiAlign {
            task.channel * p_.image_stride[1];
   }
 
-  // The channels of a roi's bins as planar memory: all of them, or row `ph`.
-  template <class Element>
-  Planar<Element> BinsAt(const Task& task, int64_t n, int64_t ph, int64_t bins) const {
-    const auto& s = p_.pooled_stride;
-    return {static_cast<T*>(p_.pooled) + n * s[0] + task.channel * s[1] + ph * s[2], s[1], s[3],
-            task.channels, bins};
-  }
-  // Calls use(planar memory, bins before it) for the bins of a roi in as few parts as strides let.
-  template <class Element, class Use>
-  void ForBins(const Task& task, int64_t n, const Use& use) const {
-    const int64_t width = p_.pooled_width;
-    if (p_.pooled_stride[2] == width * p_.pooled_stride[3]) {
-      return use(BinsAt<Element>(task, n, 0, p_.pooled_height * width), 0);
-    }
-    for (int64_t ph = 0; ph < p_.pooled_height; ++ph) {
-      use(BinsAt<Element>(task, n, ph, width), ph * width);
-    }
-  }
-
   // What the rois of a task name of their image: columns between two, and single rows.
   struct Named {
     int64_t left, right;  // right is not one of them
@@ -168,7 +151,7 @@ class RoiAlign {
         if (named) SumColumns(task, table, ph, pixels, row);
         PoolRow(table, named, row, to);
       }
-      ForBins<T>(task, n, [&](const Planar<T>& bins, int64_t before) {
+      ForRoiBins<T>(p_, n, task.channel, task.channels, [&](const Planar<T>& bins, int64_t before) {
         WritePixels<T, kLanes>(tile + before * kLanes, kLanes, bins);
       });
     }
@@ -248,23 +231,8 @@ class RoiAlign {
   void ClearRoisOfNoImage() const {
     for (int64_t n = 0; n < p_.rois; ++n) {
       if (TableOf(n).head->image >= 0) continue;
-      for (int64_t c = 0; c < p_.channels; ++c) {
-        const Task task{0, c, 1, 0, 0, nullptr};
-        for (int64_t ph = 0; ph < p_.pooled_height; ++ph) {
-          ClearPixels(BinsAt<T>(task, n, ph, p_.pooled_width));
-        }
-      }
-    }
-  }
-
-  static void ClearPixels(const Planar<T>& to) {
-    for (int64_t c = 0; c < to.channels; ++c) {
-      T* const channel = to.base + c * to.channel_stride;
-      if (to.pixel_stride == 1) {
-        std::memset(static_cast<void*>(channel), 0, static_cast<size_t>(to.pixels) * sizeof(T));
-        continue;
-      }
-      for (int64_t x = 0; x < to.pixels; ++x) channel[x * to.pixel_stride] = T{};
+      ForRoiBins<T>(p_, n, 0, p_.channels,
+                    [](const Planar<T>& bins, int64_t) { ClearPixels(bins); });
     }
   }
 
@@ -322,9 +290,10 @@ class RoiAlign {
     for (int64_t n = 0; n < p_.rois; ++n) {
       const RoiTable<F> table = TableOf(n);
       if (table.head->image != task.image || !Touches(task, table, 0, p_.pooled_height)) continue;
-      ForBins<const T>(task, n, [&](const Planar<const T>& bins, int64_t before) {
-        ReadPixels<T, kLanes, Beside::kNothing>(bins, tile + before * kLanes, kLanes);
-      });
+      ForRoiBins<const T>(
+          p_, n, task.channel, task.channels, [&](const Planar<const T>& bins, int64_t before) {
+            ReadPixels<T, kLanes, Beside::kNothing>(bins, tile + before * kLanes, kLanes);
+          });
       for (int64_t ph = 0; ph < p_.pooled_height; ++ph) {
         if (!Touches(task, table, ph, ph + 1)) continue;
         SpreadRow(table, tile + ph * p_.pooled_width * kLanes, row);
@@ -379,7 +348,11 @@ class RoiAlign {
 
 void Run(const Params& params, const RoiAlignPlan& plan, void* workspace) {
   base::DispatchFloating(params.dtype, [&](auto tag) {
-    RoiAlign<typename decltype(tag)::type>(params, plan.geometry(), workspace).Run();
+    using T = typename decltype(tag)::type;
+    if (const auto* const points = std::get_if<RoiPointsGeometry>(&plan.way)) {
+      return RoiPoints<T>(params, *points, workspace).Run();
+    }
+    RoiAlign<T>(params, std::get<RoiAlignGeometry>(plan.way), workspace).Run();
   });
 }
 

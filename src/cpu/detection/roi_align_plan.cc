@@ -3,11 +3,13 @@
 #include "cpu/detection/roi_align_plan.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "base/checked.h"
 #include "base/dispatch.h"
 #include "base/round_up.h"
+#include "cpu/detection/booking.h"
 #include "cpu/machine/grain.h"
 #include "runtime/parallel.h"
 
@@ -34,6 +36,16 @@ uint64_t TableBytes(const RoiAlignParams& p, const Geometry& g, int64_t size) {
   const int64_t begins = p.pooled_height + 1 + p.pooled_width + 1;
   const int64_t indices = begins + g.y_taps + 2 * g.x_taps;
   return WholeLines(static_cast<uint64_t>(kLine + indices * 4 + (g.y_taps + g.x_taps + 1) * size));
+}
+
+int64_t SizeOf(const RoiAlignParams& p) { return p.dtype == base::DType::kDouble ? 8 : 4; }
+
+int SlotsOf(const RoiAlignParams& p) {
+  int64_t work = 0;
+  const bool counted = base::CheckedMul(p.rois, p.channels, &work) &&
+                       base::CheckedMul(work, p.pooled_height, &work) &&
+                       base::CheckedMul(work, p.pooled_width, &work);
+  return counted && work < kGrain ? 1 : runtime::NumThreads();
 }
 
 // Parts of an image's block of channels: enough for all slots.
@@ -66,24 +78,52 @@ bool CutSlot(const RoiAlignParams& p, int64_t lanes, int64_t size, Geometry* g) 
   return true;
 }
 
+// Maxima and rotated rois.
+std::optional<RoiAlignPlan> PlanPoints(const RoiAlignParams& p) {
+  constexpr int64_t kBlock = 16, kArraysOfPoint = 20;  // PointTile of ms_deform_attn_points-inl.h
+  RoiAlignPlan plan;
+  auto& g = plan.way.emplace<RoiPointsGeometry>();
+  int64_t pixels = 0, bins = 0;
+  const bool counted = base::CheckedMul(p.height, p.width, &pixels) && pixels < (1 << 30) &&
+                       base::CheckedMul(p.pooled_height, p.pooled_width, &bins) &&
+                       p.channels < (1 << 30);
+  if (!counted) return std::nullopt;
+  g.slots = SlotsOf(p);
+  g.pixel = DivideUp(std::max<int64_t>(p.channels, 1), kBlock) * kBlock;
+  const auto& s = p.image_stride;
+  g.copies = p.backward ? !p.rotated : s[1] != 1 || s[2] != p.width * s[3];
+  Booking booking;
+  const auto take = [&](RoiPointsPart* part, int64_t count, int64_t each, int copies) {
+    int64_t elements = 0;
+    part->begin = booking.Take(base::CheckedMul(count, each, &elements) ? elements : INT64_MAX,
+                               SizeOf(p), copies, &part->slot_bytes);
+  };
+  if (g.copies) take(&g.image, pixels, g.pixel, 1);
+  if (p.backward) take(&g.sums, pixels, g.pixel, 1);
+  take(&g.zeros, 1, g.pixel, 1);
+  take(&g.points, kRoiPointRoom, kArraysOfPoint, g.slots);
+  take(&g.tile, bins, g.pixel, g.slots);
+  if (p.backward && !p.rotated) take(&g.winners, 10, g.pixel, g.slots);
+  if (!booking.fits()) return std::nullopt;
+  plan.workspace_size = booking.size();
+  return plan;
+}
+
 }  // namespace
 
 std::optional<RoiAlignPlan> PlanRoiAlign(const RoiAlignParams& p, int64_t lanes) {
   constexpr int64_t kMostExtent = 1 << 24;
-  if (p.mode != ops::RoiAlignMode::kAverage || p.rotated) return std::nullopt;
+  if (p.mode != ops::RoiAlignMode::kAverage || p.rotated) return PlanPoints(p);
   for (const int64_t extent : {p.height, p.width, p.pooled_height, p.pooled_width}) {
     if (extent > kMostExtent) return std::nullopt;
   }
-  const int64_t size = p.dtype == base::DType::kDouble ? 8 : 4;
+  const int64_t size = SizeOf(p);
   RoiAlignPlan plan;
   auto& g = std::get<Geometry>(plan.way);
   g.y_taps = MostTaps(p.pooled_height, p.samples, p.height);
   g.x_taps = MostTaps(p.pooled_width, p.samples, p.width);
   g.blocks = DivideUp(p.channels, lanes);
-  int64_t work = 0;
-  const bool counted = base::CheckedMul(p.rois, p.channels, &work) &&
-                       base::CheckedMul(work, p.pooled_height * p.pooled_width, &work);
-  g.slots = counted && work < kGrain ? 1 : runtime::NumThreads();
+  g.slots = SlotsOf(p);
   g.parts = PartsOf(p, g);
   if (g.y_taps > kMostExtent || g.x_taps > kMostExtent) return std::nullopt;
   g.table_bytes = TableBytes(p, g, size);
@@ -154,6 +194,40 @@ void RoiTable<F>::Make(const RoiAlignParams& p, int64_t n, void* memory) {
   for (int32_t i = 0; i < taps; ++i) x[i] = number[x[i] - first];
 }
 
+// Each coordinate rises or falls along either axis, so the samples at the roi's ends lie outermost.
+template <class F>
+RoiBox BoxOf(const RoiAlignParams& p, const ops::SampledRoi<F>& roi) {
+  const RoiBox whole{0, p.height, 0, p.width}, none{0, 0, 0, 0};
+  if (roi.image < 0 || roi.y.samples == 0 || roi.x.samples == 0) return none;
+  constexpr F kFar = std::numeric_limits<F>::infinity();
+  F low_y = kFar, high_y = -kFar, low_x = kFar, high_x = -kFar;
+  for (const bool last_y : {false, true}) {
+    for (const bool last_x : {false, true}) {
+      const F along_y = roi.y.At(last_y ? p.pooled_height - 1 : 0, last_y ? roi.y.samples - 1 : 0);
+      const F along_x = roi.x.At(last_x ? p.pooled_width - 1 : 0, last_x ? roi.x.samples - 1 : 0);
+      const F y = p.rotated ? roi.RotatedY(along_y, along_x) : along_y;
+      const F x = p.rotated ? roi.RotatedX(along_y, along_x) : along_x;
+      if (std::isnan(y) || std::isnan(x)) return whole;
+      low_y = std::min(low_y, y);
+      high_y = std::max(high_y, y);
+      low_x = std::min(low_x, x);
+      high_x = std::max(high_x, x);
+    }
+  }
+  const auto end = [](F at, int64_t extent) {
+    const F most = static_cast<F>(extent);
+    return std::min(extent - 1, static_cast<int64_t>(std::clamp(at, F{0}, most)));
+  };
+  if (high_y < -1 || high_x < -1 || low_y > static_cast<F>(p.height) ||
+      low_x > static_cast<F>(p.width)) {
+    return none;
+  }
+  return {end(low_y, p.height), std::min(end(high_y, p.height) + 2, p.height), end(low_x, p.width),
+          std::min(end(high_x, p.width) + 2, p.width)};
+}
+
+template RoiBox BoxOf<float>(const RoiAlignParams&, const ops::SampledRoi<float>&);
+template RoiBox BoxOf<double>(const RoiAlignParams&, const ops::SampledRoi<double>&);
 template struct RoiTable<float>;
 template struct RoiTable<double>;
 template void RoiTable<float>::Make<float>(const RoiAlignParams&, int64_t, void*);

@@ -1,19 +1,24 @@
 // Which calls of RoiAlign the kernels serve, how they cut the work, and the tables of a roi.
 //
-// A task is some channels of an image, as many as a vector has lanes: its rois one behind the other
-// (forward: a part of them; backward: all of them, on a strip of rows). The workspace holds, each
-// part aligned to 64 bytes:
+// Averages of upright rois: a task is some channels of an image, as many as a vector has lanes: its
+// rois one behind the other (forward: a part of them; backward: all of them, on a strip of rows).
+// The workspace holds, each part aligned to 64 bytes:
 //
 //   tables   a RoiTable for each roi
 //   slots    for each thread: room to make a table; which rows are named; the slab, a copy of the
 //            task's channels in which those of a pixel lie side by side (backward: their sums); a
 //            row of a roi's columns; a tile, the bins of a roi
+//
+// Maxima and rotated rois: a task of the function is a roi; of the gradient, some channels with all
+// rois. What its workspace holds, RoiPointsGeometry says.
 #ifndef PORTACL_CPU_DETECTION_ROI_ALIGN_PLAN_H_
 #define PORTACL_CPU_DETECTION_ROI_ALIGN_PLAN_H_
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <type_traits>
+#include <variant>
 
 #include "base/kernel.h"
 #include "ops/roi_align_params.h"
@@ -35,12 +40,27 @@ struct RoiAlignGeometry {
   uint64_t tile = 0;
 };
 
-struct RoiAlignPlan : base::PathPlan<RoiAlignGeometry> {
-  const RoiAlignGeometry& geometry() const { return std::get<0>(way); }
+struct RoiPointsPart {
+  uint64_t begin = 0;
+  uint64_t slot_bytes = 0;  // of parts that every slot has
 };
 
-// `lanes`: channels that are computed together. Null for maxima and rotated rois, and where the
-// tables or the slabs would be too large.
+struct RoiPointsGeometry {
+  int slots = 1;
+  int64_t pixel = 0;      // elements from a pixel, or a bin, to the next
+  bool copies = true;     // the images; else all channels of a pixel lie side by side
+  RoiPointsPart image;    // the pixels of an image
+  RoiPointsPart sums;     // of the image's gradient
+  RoiPointsPart zeros;    // a pixel
+  RoiPointsPart points;   // for each slot, as the following
+  RoiPointsPart tile;     // the bins of a roi
+  RoiPointsPart winners;  // for each channel: its maximum, the point's number, its keys and weights
+};
+
+struct RoiAlignPlan : base::PathPlan<RoiAlignGeometry, RoiPointsGeometry> {};
+
+// `lanes`: channels that are computed together. Null where the tables, slabs or copies would be too
+// large.
 std::optional<RoiAlignPlan> PlanRoiAlign(const ops::RoiAlignParams& params, int64_t lanes);
 
 // What a roi needs, in memory that the plan booked. Bin p of an axis has the taps [begin[p],
@@ -66,10 +86,57 @@ struct RoiTable {
   int32_t* column;  // of each column: where it lies in the image, ascending
   F* y_weight;
   F* x_weight;
-
- private:
-  void NumberColumns(int32_t* number);
 };
+
+// ---- samples one by one -------------------------------------------------------------------------
+
+// Rows and columns of an image; bottom and right are not in it.
+struct RoiBox {
+  int64_t top, bottom, left, right;
+  bool empty() const { return top >= bottom || left >= right; }
+};
+
+// What a roi names of its image at most.
+template <class F>
+RoiBox BoxOf(const ops::RoiAlignParams& p, const ops::SampledRoi<F>& roi);
+
+constexpr int64_t kRoiPointRoom = 128;  // points that are listed at a time
+
+// For each point four pixels, by their numbers in the image, and weights. A point of key -1 is 0.
+template <class F>
+struct RoiPointList {
+  using Key = std::conditional_t<sizeof(F) == 8, int64_t, int32_t>;
+  Key* key[4];
+  F* weight[4];
+};
+
+// Lists the samples of a bin and calls use(points in the list, whether they are the bin's first).
+template <class F, class Use>
+void ForRoiPoints(const ops::RoiAlignParams& p, const ops::SampledRoi<F>& roi, int64_t ph,
+                  int64_t pw, const RoiPointList<F>& list, const Use& use) {
+  int64_t count = 0;
+  bool first = true;
+  const auto flush = [&] {
+    if (count > 0) use(count, first);
+    first = false;
+    count = 0;
+  };
+  const auto add = [&](const ops::RoiCorners<F>& corners) {
+    using Key = typename RoiPointList<F>::Key;
+    for (size_t i = 0; i < 4; ++i) {
+      const int64_t key = corners.at[i][0] * p.width + corners.at[i][1];
+      list.key[i][count] = corners.count == 0 ? Key{-1} : static_cast<Key>(key);
+      list.weight[i][count] = corners.weight[i];
+    }
+    if (++count == kRoiPointRoom) flush();
+  };
+  if (p.rotated) {
+    ops::ForRotatedSamples(roi, ph, pw, add);
+  } else {
+    ops::ForUprightSamples(roi, ph, pw, add);
+  }
+  flush();
+}
 
 }  // namespace portacl::cpu
 

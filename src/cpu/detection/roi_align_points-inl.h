@@ -1,0 +1,342 @@
+// RoiAlign's maxima, rotated rois and their gradients, sample by sample: a bin's samples are listed
+// once, for all channels. They read a copy of the image that has the channels side by side. Per
+// target.
+#if defined(PORTACL_CPU_DETECTION_ROI_ALIGN_POINTS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef PORTACL_CPU_DETECTION_ROI_ALIGN_POINTS_INL_H_
+#undef PORTACL_CPU_DETECTION_ROI_ALIGN_POINTS_INL_H_
+#else
+#define PORTACL_CPU_DETECTION_ROI_ALIGN_POINTS_INL_H_
+#endif
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "cpu/detection/roi_align_plan.h"
+#include "cpu/machine/grain.h"
+#include "ops/roi_align_params.h"
+#include "runtime/parallel.h"
+
+#include "cpu/vector/highway.h"
+// Highway first.
+#include "cpu/detection/ms_deform_attn_points-inl.h"
+#include "cpu/detection/point_sums-inl.h"
+#include "cpu/vector/simd-inl.h"
+#include "cpu/vector/transpose-inl.h"
+
+#if PORTACL_HWY_TARGET
+HWY_BEFORE_NAMESPACE();
+namespace portacl::cpu::HWY_NAMESPACE {
+
+// Calls use(planar memory, bins before it) for some channels of a roi's bins, in as few parts as
+// strides let.
+template <class Element, class Use>
+void ForRoiBins(const ops::RoiAlignParams& p, int64_t n, int64_t channel, int64_t channels,
+                const Use& use) {
+  const auto& s = p.pooled_stride;
+  Element* const first = static_cast<Element*>(p.pooled) + n * s[0] + channel * s[1];
+  if (s[2] == p.pooled_width * s[3]) {
+    return use(Planar<Element>{first, s[1], s[3], channels, p.pooled_height * p.pooled_width}, 0);
+  }
+  for (int64_t ph = 0; ph < p.pooled_height; ++ph) {
+    use(Planar<Element>{first + ph * s[2], s[1], s[3], channels, p.pooled_width},
+        ph * p.pooled_width);
+  }
+}
+
+template <class T>
+void ClearPixels(const Planar<T>& to) {
+  for (int64_t c = 0; c < to.channels; ++c) {
+    T* const channel = to.base + c * to.channel_stride;
+    if (to.pixel_stride == 1) {
+      std::memset(static_cast<void*>(channel), 0, static_cast<size_t>(to.pixels) * sizeof(T));
+      continue;
+    }
+    for (int64_t x = 0; x < to.pixels; ++x) channel[x * to.pixel_stride] = T{};
+  }
+}
+
+template <class T>
+class RoiPoints {
+  using F = base::ComputeType<T>;
+  using Params = ops::RoiAlignParams;
+  using Roi = ops::SampledRoi<F>;
+  using Index = PointIndex<F>;
+  static constexpr int64_t kBlock = 16;  // channels that are turned together
+  using D = BlockTag<F, kBlock>;
+  using V = hn::Vec<D>;
+  static constexpr int64_t kLanes = kBlockLanes<F, kBlock>;
+
+ public:
+  RoiPoints(const Params& p, const RoiPointsGeometry& g, void* workspace)
+      : p_(p), g_(g), workspace_(static_cast<char*>(workspace)) {}
+
+  void Run() const {
+    Clear(At(g_.zeros), g_.pixel);
+    for (int slot = 0; slot < g_.slots; ++slot) {
+      std::fill_n(Points(slot).state, kRoiPointRoom, Index{1});
+    }
+    for (int64_t image = 0; image < std::max<int64_t>(p_.images, 1); ++image) {
+      const RoiBox box = BoxOfImage(image);
+      if (p_.backward) {
+        SumImage(image, box);
+      } else {
+        PoolImage(image, box);
+      }
+    }
+  }
+
+ private:
+  F* At(const RoiPointsPart& part, int slot = 0) const {
+    return reinterpret_cast<F*>(workspace_ + part.begin +
+                                static_cast<uint64_t>(slot) * part.slot_bytes);
+  }
+  PointTile<F> Points(int slot) const { return {kRoiPointRoom, At(g_.points, slot)}; }
+
+  // Calls use(first channel, channels) for blocks of channels [first, last).
+  template <class Use>
+  static void ForBlocks(int64_t first, int64_t last, const Use& use) {
+    for (int64_t c = first; c < last; c += kBlock) use(c, std::min(kBlock, last - c));
+  }
+  // Calls use(a bin's row, its column, its first channel in the tile) for all bins.
+  template <class Use>
+  void ForBinsOf(F* tile, const Use& use) const {
+    for (int64_t ph = 0; ph < p_.pooled_height; ++ph) {
+      for (int64_t pw = 0; pw < p_.pooled_width; ++pw, tile += g_.pixel) use(ph, pw, tile);
+    }
+  }
+  // Lists a bin's points and calls use(how many, whether they are the first), some at a time.
+  template <class Use>
+  void ForPoints(const Roi& roi, int64_t ph, int64_t pw, const PointTile<F>& points,
+                 const Use& use) const {
+    const RoiPointList<F> list{
+        {points.key[0], points.key[1], points.key[2], points.key[3]},
+        {points.weight[0], points.weight[1], points.weight[2], points.weight[3]}};
+    ForRoiPoints(p_, roi, ph, pw, list, use);
+  }
+
+  RoiBox BoxOfImage(int64_t image) const {
+    RoiBox box{p_.height, 0, p_.width, 0};
+    for (int64_t n = 0; n < p_.rois; ++n) {
+      if (ops::RoiImage<T>(p_, n) != image) continue;
+      const RoiBox of_roi = BoxOf(p_, ops::SampledRoiAt<T>(p_, n));
+      if (of_roi.empty()) continue;
+      box.top = std::min(box.top, of_roi.top);
+      box.bottom = std::max(box.bottom, of_roi.bottom);
+      box.left = std::min(box.left, of_roi.left);
+      box.right = std::max(box.right, of_roi.right);
+    }
+    return box;
+  }
+  void CopyBox(const void* images, const std::array<int64_t, 4>& s, int64_t image,
+               const RoiBox& box) const {
+    if (box.empty()) return;
+    runtime::ParallelForSlots(box.bottom - box.top, g_.slots, [&](int /*slot*/, int64_t i) {
+      const int64_t y = box.top + i;
+      F* const to = At(g_.image) + (y * p_.width + box.left) * g_.pixel;
+      ForBlocks(0, p_.channels, [&](int64_t c, int64_t channels) {
+        const T* const from =
+            static_cast<const T*>(images) + image * s[0] + c * s[1] + y * s[2] + box.left * s[3];
+        ReadPixels<T, kBlock, Beside::kNothing>({from, s[1], s[3], channels, box.right - box.left},
+                                                to + c, g_.pixel);
+      });
+    });
+  }
+
+  // ---- the function -----------------------------------------------------------------------------
+
+  void PoolImage(int64_t image, const RoiBox& box) const {
+    const auto& s = p_.image_stride;
+    if (!g_.copies) {
+      const T* const first = static_cast<const T*>(p_.image) + image * s[0];
+      return PoolFrom(image, Taps<const T>{first, s[3], reinterpret_cast<T*>(At(g_.zeros))});
+    }
+    CopyBox(p_.image, s, image, box);
+    PoolFrom(image, Taps<const F>{At(g_.image), g_.pixel, At(g_.zeros)});
+  }
+
+  // Rois of no image are done beside those of image 0.
+  template <class S>
+  void PoolFrom(int64_t image, const Taps<const S>& taps) const {
+    runtime::ParallelForSlots(p_.rois, g_.slots, [&](int slot, int64_t n) {
+      const Roi roi = ops::SampledRoiAt<T>(p_, n);
+      if (roi.image != image && (roi.image >= 0 || image > 0)) return;
+      const PointTile<F> points = Points(slot);
+      ForBinsOf(At(g_.tile, slot), [&](int64_t ph, int64_t pw, F* to) {
+        Clear(to, g_.pixel);
+        if (roi.image < 0) return;
+        ForPoints(roi, ph, pw, points, [&](int64_t count, bool first) {
+          if (p_.rotated) return SumPoints<true>(points, 0, count, taps, p_.channels, to);
+          FindMaxima(points, count, first, taps, p_.channels, to, nullptr);
+        });
+        if (p_.rotated) DivideBy(roi.count, p_.channels, to);
+      });
+      ForBlocks(0, p_.channels, [&](int64_t c, int64_t channels) {
+        ForRoiBins<T>(p_, n, c, channels, [&](const Planar<T>& bins, int64_t before) {
+          WritePixels<T, kBlock>(At(g_.tile, slot) + before * g_.pixel + c, g_.pixel, bins);
+        });
+      });
+    });
+  }
+
+  static void DivideBy(F count, int64_t channels, F* to) {
+    const D d;
+    for (int64_t c = 0; c < channels; c += kLanes) {
+      hn::StoreU(hn::Div(hn::LoadU(d, to + c), hn::Set(d, count)), d, to + c);
+    }
+  }
+
+  // The maxima of listed points and, unless they are the first, of what `most` holds. The numbers
+  // of the points go to `winner` unless it is null, -1 where `most` stays.
+  template <class S>
+  void FindMaxima(const PointTile<F>& points, int64_t count, bool first, const Taps<const S>& taps,
+                  int64_t channels, F* most, Index* winner) const {
+    const auto find = [&](auto corners, auto numbers) PORTACL_INLINE_LAMBDA {
+      for (int64_t c = 0; c < channels; c += kLanes) {
+        MaximumOf<decltype(corners)::value, decltype(numbers)::value>(
+            points, count, first, taps, c, std::min(kLanes, channels - c), most, winner);
+      }
+    };
+    const bool corners = p_.mode == ops::RoiAlignMode::kMaxCorners;
+    if (winner == nullptr) {
+      return corners ? find(std::true_type(), std::false_type())
+                     : find(std::false_type(), std::false_type());
+    }
+    return corners ? find(std::true_type(), std::true_type())
+                   : find(std::false_type(), std::true_type());
+  }
+  template <bool kCorners, bool kNumbers, class S>
+  static HWY_NOINLINE void MaximumOf(const PointTile<F>& points, int64_t count, bool first,
+                                     const Taps<const S>& taps, int64_t c, int64_t channels,
+                                     F* HWY_RESTRICT to, Index* HWY_RESTRICT winner) {
+    const D d;
+    const hn::RebindToSigned<D> di;
+    const bool whole = channels == kLanes;
+    const auto sample = [&](int64_t i) PORTACL_INLINE_LAMBDA {
+      V value = hn::Zero(d);
+      for (size_t tap = 0; tap < 4; ++tap) {
+        const int64_t key = points.key[tap][i];
+        const S* const from = key < 0 ? taps.outside : taps.first + key * taps.pitch + c;
+        const V v =
+            whole ? LoadWide(d, from) : LoadWideFirst(d, from, static_cast<size_t>(channels));
+        const V weight = hn::Set(d, points.weight[tap][i]);
+        if (!kCorners && tap > 0) {
+          value = hn::MulAdd(weight, v, value);
+          continue;
+        }
+        const V product = hn::Mul(weight, v);
+        value = tap == 0 ? product : Larger(value, product);
+      }
+      return value;
+    };
+    V most = first ? sample(0) : hn::LoadU(d, to + c);
+    auto number = hn::Set(di, first ? 0 : -1);
+    for (int64_t i = first ? 1 : 0; i < count; ++i) {
+      const V value = sample(i);
+      const auto wins = hn::Or(hn::Gt(value, most), hn::AndNot(hn::IsNaN(most), hn::IsNaN(value)));
+      most = hn::IfThenElse(wins, value, most);
+      if constexpr (kNumbers) {
+        number =
+            hn::IfThenElse(hn::RebindMask(di, wins), hn::Set(di, static_cast<Index>(i)), number);
+      }
+    }
+    hn::StoreU(most, d, to + c);
+    if constexpr (kNumbers) hn::StoreU(number, di, winner + c);
+  }
+  // NaN is the largest; of equal ones, the first.
+  static HWY_INLINE V Larger(V first, V second) {
+    return hn::IfThenElse(hn::Or(hn::Gt(second, first), hn::IsNaN(second)), second, first);
+  }
+
+  // ---- the gradient -----------------------------------------------------------------------------
+
+  // Owners are some channels each: all rois, in order.
+  void SumImage(int64_t image, const RoiBox& box) const {
+    if (!p_.rotated) CopyBox(p_.values, p_.values_stride, image, box);
+    const int64_t width = std::max<int64_t>(0, box.right - box.left);
+    runtime::ParallelForSlots(
+        std::max<int64_t>(0, box.bottom - box.top), g_.slots, [&](int /*slot*/, int64_t i) {
+          Clear(At(g_.sums) + ((box.top + i) * p_.width + box.left) * g_.pixel, width * g_.pixel);
+        });
+    const int64_t blocks = DivideUp(p_.channels, kBlock);
+    const int64_t part = DivideUp(blocks, std::min<int64_t>(g_.slots, blocks)) * kBlock;
+    runtime::ParallelForSlots(DivideUp(p_.channels, part), g_.slots, [&](int slot, int64_t i) {
+      const int64_t first = i * part, last = std::min(p_.channels, first + part);
+      for (int64_t n = 0; n < p_.rois; ++n) {
+        const Roi roi = ops::SampledRoiAt<T>(p_, n);
+        if (roi.image == image) AddRoi(roi, n, slot, first, last);
+      }
+    });
+    const auto& s = p_.image_stride;
+    runtime::ParallelForSlots(p_.height, g_.slots, [&](int /*slot*/, int64_t y) {
+      const bool named = y >= box.top && y < box.bottom && !box.empty();
+      const int64_t left = named ? box.left : p_.width, right = named ? box.right : p_.width;
+      ForBlocks(0, p_.channels, [&](int64_t c, int64_t channels) {
+        T* const row = static_cast<T*>(p_.image) + image * s[0] + c * s[1] + y * s[2];
+        ClearPixels(Planar<T>{row, s[1], s[3], channels, left});
+        if (!named) return;
+        WritePixels<T, kBlock>(At(g_.sums) + (y * p_.width + left) * g_.pixel + c, g_.pixel,
+                               {row + left * s[3], s[1], s[3], channels, right - left});
+        ClearPixels(Planar<T>{row + right * s[3], s[1], s[3], channels, p_.width - right});
+      });
+    });
+  }
+
+  void AddRoi(const Roi& roi, int64_t n, int slot, int64_t first, int64_t last) const {
+    F* const tile = At(g_.tile, slot);
+    ForBlocks(first, last, [&](int64_t c, int64_t channels) {
+      ForRoiBins<const T>(p_, n, c, channels, [&](const Planar<const T>& bins, int64_t before) {
+        ReadPixels<T, kBlock, Beside::kNothing>(bins, tile + before * g_.pixel + c, g_.pixel);
+      });
+    });
+    const PointTile<F> points = Points(slot);
+    ForBinsOf(tile + first, [&](int64_t ph, int64_t pw, F* grad) {
+      if (!p_.rotated) return AddMaxima(roi, ph, pw, points, slot, first, last - first, grad);
+      DivideBy(roi.count, last - first, grad);
+      const Taps<F> sums{At(g_.sums) + first, g_.pixel, nullptr};
+      ForPoints(roi, ph, pw, points, [&](int64_t count, bool /*first*/) {
+        AddPoints(points, 0, count, grad, sums, last - first);
+      });
+    });
+  }
+
+  // Adds to the corners of a bin's largest samples, each channel to its own.
+  void AddMaxima(const Roi& roi, int64_t ph, int64_t pw, const PointTile<F>& points, int slot,
+                 int64_t channel, int64_t channels, const F* grad) const {
+    F* const most = At(g_.winners, slot);
+    Index* const winner = reinterpret_cast<Index*>(most + g_.pixel);
+    const auto key = [&](size_t tap) { return winner + static_cast<int64_t>(tap + 1) * g_.pixel; };
+    const auto weight = [&](size_t tap) { return most + static_cast<int64_t>(tap + 6) * g_.pixel; };
+    std::fill_n(key(0), channels, Index{-1});
+    const Taps<const F> values{At(g_.image) + channel, g_.pixel, At(g_.zeros)};
+    ForPoints(roi, ph, pw, points, [&](int64_t count, bool first) {
+      FindMaxima(points, count, first, values, channels, most, winner);
+      for (int64_t c = 0; c < channels; ++c) {
+        for (size_t tap = 0; winner[c] >= 0 && tap < 4; ++tap) {
+          key(tap)[c] = points.key[tap][winner[c]];
+          weight(tap)[c] = points.weight[tap][winner[c]];
+        }
+      }
+    });
+    for (int64_t c = 0; c < channels; ++c) {
+      if (key(0)[c] < 0) continue;  // a sample that does not count
+      for (size_t tap = 0; tap < 4; ++tap) {
+        F& sum = At(g_.sums)[key(tap)[c] * g_.pixel + channel + c];
+        sum = std::fma(weight(tap)[c], grad[c], sum);
+      }
+    }
+  }
+
+  const Params& p_;
+  const RoiPointsGeometry& g_;
+  char* const workspace_;
+};
+
+}  // namespace portacl::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif  // PORTACL_HWY_TARGET
+
+#endif  // include guard per target
