@@ -2,6 +2,7 @@
 // the plan.
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <utility>
@@ -34,50 +35,50 @@ struct Place {
 
 // Where the operators have which tensor.
 struct Places {
-  Place input, weight, offset, mask, bias, grad_output, columns;
-  Place output, out_columns, input_grad, weight_grad, offset_grad, mask_grad, bias_grad;
+  Place input = {}, weight = {}, offset = {}, mask = {}, bias = {}, grad_output = {}, columns = {};
+  Place output = {}, out_columns = {}, input_grad = {}, weight_grad = {}, offset_grad = {},
+        mask_grad = {}, bias_grad = {};
 };
 constexpr Place In(int index) { return {index, false}; }
 constexpr Place Out(int index) { return {index, true}; }
 
-constexpr Places PlacesOf(Op op) {
+struct PlacesRow {
+  Op op;
   Places at;
-  switch (op) {
-    case Op::kDeformConv2d:
-      at.input = In(0);
-      at.weight = In(1);
-      at.offset = In(2);
-      at.bias = In(3);
-      at.mask = In(4);
-      at.output = Out(0);
-      at.out_columns = Out(1);
-      return at;
-    case Op::kDeformConv2dBackward:
-      at.input = In(0);
-      at.grad_output = In(1);
-      at.columns = In(2);
-      at.weight = In(3);
-      at.offset = In(4);
-      at.mask = In(5);
-      at.input_grad = Out(0);
-      at.weight_grad = Out(1);
-      at.offset_grad = Out(2);
-      at.bias_grad = Out(3);
-      at.mask_grad = Out(4);
-      return at;
-    case Op::kDeformableOffsets:
-      at.input = In(0);
-      at.offset = In(1);
-      at.out_columns = Out(0);
-      return at;
-    default:  // its gradient
-      at.grad_output = In(0);
-      at.input = In(1);
-      at.offset = In(2);
-      at.input_grad = Out(0);
-      at.offset_grad = Out(1);
-      return at;
-  }
+};
+constexpr PlacesRow kPlaces[] = {
+    {Op::kDeformConv2d,
+     {.input = In(0),
+      .weight = In(1),
+      .offset = In(2),
+      .mask = In(4),
+      .bias = In(3),
+      .output = Out(0),
+      .out_columns = Out(1)}},
+    {Op::kDeformConv2dBackward,
+     {.input = In(0),
+      .weight = In(3),
+      .offset = In(4),
+      .mask = In(5),
+      .grad_output = In(1),
+      .columns = In(2),
+      .input_grad = Out(0),
+      .weight_grad = Out(1),
+      .offset_grad = Out(2),
+      .mask_grad = Out(4),
+      .bias_grad = Out(3)}},
+    {Op::kDeformableOffsets, {.input = In(0), .offset = In(1), .out_columns = Out(0)}},
+    {Op::kDeformableOffsetsBackward,
+     {.input = In(1),
+      .offset = In(2),
+      .grad_output = In(0),
+      .input_grad = Out(0),
+      .offset_grad = Out(1)}}};
+
+constexpr const Places& PlacesOf(Op op) {
+  return std::find_if(std::begin(kPlaces), std::end(kPlaces),
+                      [op](const PlacesRow& row) { return row.op == op; })
+      ->at;
 }
 
 // A call by what its arguments are. Lists have been checked where a member says so.
@@ -142,7 +143,7 @@ class Reader {
   const Call& call_;
 
  public:
-  const Places at;
+  const Places& at;
 };
 
 // Elements along one axis: how many positions the kernel has. Null if 64 bits do not hold it.
@@ -494,7 +495,7 @@ class DeformConvPlan final : public Plan {
     params_.mask_grad = params_.offset_grad;
   }
 
-  const Places at_;
+  const Places& at_;
   int inputs_ = 0;
   int64_t joined_masks_ = 0;  // the plane of the first mask in the offsets; 0: a tensor of its own
   Params params_;

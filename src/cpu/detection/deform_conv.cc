@@ -6,8 +6,8 @@
 #include <optional>
 #include <string_view>
 
-#include "base/dispatch.h"
 #include "cpu/detection/deform_conv_plan.h"
+#include "cpu/detection/run_by_dtype.h"
 #include "cpu/machine/grain.h"
 #include "ops/deform_conv_params.h"
 #include "ops/listed_kernels.h"
@@ -636,11 +636,7 @@ class DeformConv {
   char* const workspace_;
 };
 
-void Run(const Params& params, const DeformConvPlan& plan, void* workspace) {
-  base::DispatchFloating(params.dtype, [&](auto tag) {
-    DeformConv<typename decltype(tag)::type>(params, plan.geometry(), workspace).Run();
-  });
-}
+PORTACL_RUN_BY_DTYPE(DeformConv)
 
 std::optional<DeformConvPlan> Plan(const Params& params, std::string_view /*path*/) {
   const bool wide = params.dtype == base::DType::kDouble;

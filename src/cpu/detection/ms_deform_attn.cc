@@ -6,8 +6,8 @@
 #include <optional>
 #include <string_view>
 
-#include "base/dispatch.h"
 #include "cpu/detection/ms_deform_attn_plan.h"
+#include "cpu/detection/run_by_dtype.h"
 #include "cpu/machine/grain.h"
 #include "ops/listed_kernels.h"
 #include "ops/ms_deform_attn_params.h"
@@ -80,11 +80,7 @@ class MsDeformAttn {
   T* const zeros_;  // the channels of a tap outside
 };
 
-void Run(const Params& params, const MsDeformAttnPlan& plan, void* workspace) {
-  base::DispatchFloating(params.dtype, [&](auto tag) {
-    MsDeformAttn<typename decltype(tag)::type>(params, plan.geometry(), workspace).Run();
-  });
-}
+PORTACL_RUN_BY_DTYPE(MsDeformAttn)
 
 std::optional<MsDeformAttnPlan> Plan(const Params& params, std::string_view path) {
   return PlanMsDeformAttn(params, path);

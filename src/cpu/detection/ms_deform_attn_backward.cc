@@ -7,8 +7,8 @@
 #include <string_view>
 #include <type_traits>
 
-#include "base/dispatch.h"
 #include "cpu/detection/ms_deform_attn_plan.h"
+#include "cpu/detection/run_by_dtype.h"
 #include "cpu/machine/grain.h"
 #include "ops/listed_kernels.h"
 #include "ops/ms_deform_attn_params.h"
@@ -238,11 +238,7 @@ class MsDeformAttnBackward {
   T* const zeros_;  // the channels of a tap outside
 };
 
-void Run(const Params& params, const MsDeformAttnBackwardPlan& plan, void* workspace) {
-  base::DispatchFloating(params.dtype, [&](auto tag) {
-    MsDeformAttnBackward<typename decltype(tag)::type>(params, plan.geometry(), workspace).Run();
-  });
-}
+PORTACL_RUN_BY_DTYPE(MsDeformAttnBackward)
 
 std::optional<MsDeformAttnBackwardPlan> Plan(const Params& params, std::string_view path) {
   return PlanMsDeformAttnBackward(params, path);
