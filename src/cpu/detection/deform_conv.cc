@@ -43,7 +43,7 @@ class DeformConv {
   void Run() const {
     if (p_.weight.has && !p_.backward) PackWeights();
     if (p_.weight.has && p_.backward) PackBack();
-    if (p_.weight_grad.has) {
+    if (p_.weight_grad.has && p_.images == 0) {
       Clear(At(g_.totals), TotalsAt(p_.groups, 0, 0) - At(g_.totals));
     }
     if (p_.bias_grad.has) Clear(At(g_.lanes), p_.out_channels * (kBlock + 1));
@@ -77,7 +77,7 @@ class DeformConv {
   PointTile<F> Points(int slot) const { return {g_.tile_points, At(g_.points, slot)}; }
   // Where the points of a kernel tap and offset group begin in a tile's arrays.
   int64_t PointsOf(int64_t tap, int64_t group) const {
-    return (tap * p_.offset_groups + group) * DivideUp(g_.tile, kBlock) * kBlock;
+    return (tap * p_.offset_groups + group) * g_.points_pitch;
   }
   // Where a run of a group's elements begins in a column.
   int64_t RunAt(int64_t run, int64_t group) const {
@@ -213,28 +213,41 @@ class DeformConv {
     }
   }
 
+  // Calls use(first output, behind the last) for some outputs at a time: their weights stay in the
+  // L2 cache while all panels pass.
+  template <class Use>
+  void ForOutputs(const Use& use) const {
+    constexpr int64_t kOutputs = 8;
+    const int64_t all = p_.out_channels;
+    runtime::ParallelForSlots(DivideUp(all, kOutputs), g_.slots, [&](int /*slot*/, int64_t i) {
+      use(i * kOutputs, std::min(all, (i + 1) * kOutputs));
+    });
+  }
+
   // By panels of a column's elements: for each output, the weights of the panel's elements.
   void PackBack() const {
     const int64_t width = g_.shape.width, outputs = p_.group_outputs();
     const int64_t panels = DivideUp(g_.run, width);
-    runtime::ParallelForSlots(p_.groups * g_.runs * panels, g_.slots, [&](int /*slot*/, int64_t i) {
-      F* const panel = At(g_.back) + i * outputs * width;
-      const int64_t first = i % panels * width, run = i / panels % g_.runs;
-      const int64_t group = i / panels / g_.runs;
-      const int64_t count = std::min(width, g_.run - first);
-      if (count < width) Clear(panel, outputs * width);
-      const auto& s = p_.weight.stride;
-      int64_t tap = (run * g_.run + first) / p_.group_channels();
-      int64_t c = (run * g_.run + first) % p_.group_channels();
-      int64_t offsets[kMostWidth];
-      for (int64_t lane = 0; lane < count; ++lane) {
-        offsets[lane] = c * s[1] + tap / p_.kernel[1] * s[2] + tap % p_.kernel[1] * s[3];
-        if (++c == p_.group_channels()) ++tap, c = 0;
-      }
-      for (int64_t o = 0; o < outputs; ++o) {
-        const T* const from = static_cast<const T*>(p_.weight.data) + (group * outputs + o) * s[0];
+    const auto& s = p_.weight.stride;
+    ForOutputs([&](int64_t begin, int64_t end) {
+      for (int64_t i = 0; i < g_.runs * panels; ++i) {
+        const int64_t first = i % panels * width, run = i / panels;
+        const int64_t count = std::min(width, g_.run - first);
+        int64_t tap = (run * g_.run + first) / p_.group_channels();
+        int64_t c = (run * g_.run + first) % p_.group_channels();
+        int64_t offsets[kMostWidth];
         for (int64_t lane = 0; lane < count; ++lane) {
-          panel[o * width + lane] = base::Widen(from[offsets[lane]]);
+          offsets[lane] = c * s[1] + tap / p_.kernel[1] * s[2] + tap % p_.kernel[1] * s[3];
+          if (++c == p_.group_channels()) ++tap, c = 0;
+        }
+        for (int64_t o = begin; o < end; ++o) {
+          const T* const from = static_cast<const T*>(p_.weight.data) + o * s[0];
+          const int64_t panel = o / outputs * g_.runs * panels + i;
+          F* const to = At(g_.back) + (panel * outputs + o % outputs) * width;
+          for (int64_t lane = 0; lane < count; ++lane) {
+            to[lane] = base::Widen(from[offsets[lane]]);
+          }
+          std::fill(to + count, to + width, F{0});
         }
       }
     });
@@ -507,8 +520,10 @@ class DeformConv {
                  false);
     F* const totals = TotalsAt(group, run, first / width);
     const hn::ScalableTag<F> d;
+    const bool first_sum = tile.image == 0 && tile.first == 0;
     for (int64_t k = 0; k < outputs * width; k += Length(d)) {
-      hn::StoreU(hn::Add(hn::LoadU(d, totals + k), hn::LoadU(d, products + k)), d, totals + k);
+      const auto sum = first_sum ? hn::Zero(d) : hn::LoadU(d, totals + k);
+      hn::StoreU(hn::Add(sum, hn::LoadU(d, products + k)), d, totals + k);
     }
   }
   // Of a panel: for each output of the group, the panel's elements.
@@ -519,17 +534,20 @@ class DeformConv {
   void WriteWeightGrad() const {
     const auto& s = p_.weight_grad.stride;
     const int64_t width = g_.shape.width, channels = p_.group_channels();
-    runtime::ParallelForSlots(p_.out_channels, g_.slots, [&](int /*slot*/, int64_t o) {
-      T* const to = static_cast<T*>(p_.weight_grad.data) + o * s[0];
-      const int64_t group = o / p_.group_outputs(), row = o % p_.group_outputs() * width;
+    ForOutputs([&](int64_t begin, int64_t end) {
       for (int64_t tap = 0; tap < p_.taps(); ++tap) {
-        T* const plane = to + tap / p_.kernel[1] * s[2] + tap % p_.kernel[1] * s[3];
         const int64_t run = g_.runs == 1 ? 0 : tap, before = g_.runs == 1 ? tap * channels : 0;
-        for (int64_t c = 0; c < channels;) {
-          const int64_t lane = (before + c) % width;
-          const F* const from = TotalsAt(group, run, (before + c) / width) + row + lane - c;
-          const int64_t end = std::min(channels, c + width - lane);
-          for (; c < end; ++c) plane[c * s[1]] = base::Narrow<T>(from[c]);
+        for (int64_t first = 0, last = 0; first < channels; first = last) {
+          const int64_t lane = (before + first) % width;
+          last = std::min(channels, first + width - lane);
+          for (int64_t o = begin; o < end; ++o) {
+            const int64_t group = o / p_.group_outputs(), row = o % p_.group_outputs() * width;
+            const F* const from =
+                TotalsAt(group, run, (before + first) / width) + row + lane - first;
+            T* const to = static_cast<T*>(p_.weight_grad.data) + o * s[0] +
+                          tap / p_.kernel[1] * s[2] + tap % p_.kernel[1] * s[3];
+            for (int64_t c = first; c < last; ++c) to[c * s[1]] = base::Narrow<T>(from[c]);
+          }
         }
       }
     });

@@ -71,16 +71,24 @@ std::optional<DeformConvPlan> PlanDeformConv(const DeformConvParams& p, DeformCo
                           static_cast<double>(p.images) * static_cast<double>(p.channels) *
                           static_cast<double>(4 + p.group_outputs());
   g.slots = products < kGrain ? 1 : runtime::NumThreads();
+  const int64_t size = p.dtype == base::DType::kDouble ? 8 : 4;
+  const int64_t line = 64 / size;
   g.pixel = base::RoundUp(std::max<int64_t>(p.channels, 1), kVector);
+  // Groups of channels pass over the image: its pixels shall not all begin in a few of the caches'
+  // sets.
+  if (p.offset_groups > 1 && g.pixel / line % 2 == 0) g.pixel += line;
   const bool whole = p.groups == 1;
   g.runs = whole ? 1 : p.taps();
   g.run = whole ? p.taps() * p.channels : p.group_channels();
   g.column = base::RoundUp(p.taps() * p.channels, kVector) + std::max(shape.width, kVector);
   g.outputs = base::RoundUp(p.out_channels, kVector) + shape.width;
   g.tile = TileOf(p, g);
-  const int64_t tile_rows = base::RoundUp(g.tile, shape.rows),
-                size = p.dtype == base::DType::kDouble ? 8 : 4;
-  g.tile_points = base::RoundUp(g.tile, kVector) * (p.backward ? p.offset_groups * p.taps() : 1);
+  const int64_t tile_rows = base::RoundUp(g.tile, shape.rows);
+  g.points_pitch = base::RoundUp(g.tile, kVector) + kVector;
+  g.tile_points = g.points_pitch * (p.backward ? p.offset_groups * p.taps() : 1);
+  // A point is read from ten arrays. They begin a cache line apart, by the L1 cache's sets: of
+  // arrays and taps in the same set, each read is a miss.
+  if (p.backward) g.tile_points = base::RoundUp(g.tile_points, 64 * line) + line;
   if (!AtMost(kMostElements, {tile_rows, g.column}) ||
       !AtMost(kMostElements, {tile_rows, g.outputs}) ||
       !AtMost(kMostElements, {g.tile_points, kArraysOfPoint})) {

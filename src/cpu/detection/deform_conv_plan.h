@@ -46,11 +46,12 @@ struct DeformConvGeometry {
 
   DeformConvShape shape{};
   int slots = 1;
-  int64_t tile = 0;         // positions
-  int64_t pixel = 0;        // elements from a pixel to the next
-  int64_t column = 0;       // the same of rows of columns
-  int64_t outputs = 0;      // and of outputs, as of a position
-  int64_t tile_points = 0;  // room of a tile's arrays
+  int64_t tile = 0;          // positions
+  int64_t pixel = 0;         // elements from a pixel to the next
+  int64_t column = 0;        // the same of rows of columns
+  int64_t outputs = 0;       // and of outputs, as of a position
+  int64_t points_pitch = 0;  // from the points of a kernel tap and offset group to the next ones
+  int64_t tile_points = 0;   // room of a tile's arrays
   // A group's part of a column: so many runs of elements that lie side by side.
   int64_t runs = 1;
   int64_t run = 0;
