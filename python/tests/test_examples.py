@@ -128,6 +128,16 @@ def test_register_volumes(tmp_path):
     assert picture.stat().st_size > 200_000
 
 
+def test_sampling_points(tmp_path):
+    picture = tmp_path / "points.png"
+    text = run("sampling_points.py", picture)
+    found = re.findall(r"^query \d: (\d+) pixels .*, (\d+) in the end$", text, re.MULTILINE)
+    assert len(found) == 3
+    for before, after in found:
+        assert int(after) < int(before) / 2, text
+    assert picture.stat().st_size > 100_000
+
+
 def test_super_resolution(tmp_path):
     picture = tmp_path / "rebuilt.png"
     text = run("super_resolution.py", picture, "--steps", 60)

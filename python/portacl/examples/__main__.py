@@ -13,6 +13,7 @@ _NEEDS = {
     "register_photographs": ("torch", "scikit-image", "matplotlib"),
     "register_volumes": ("torch", "matplotlib", "nilearn"),
     "reproducible_gradients": ("torch", "scikit-image"),
+    "sampling_points": ("torch", "scikit-image", "matplotlib"),
     "super_resolution": ("torch", "scikit-image", "matplotlib"),
     "train_stn_ddp": ("torch", "scikit-image"),
 }
