@@ -10,6 +10,7 @@
 #include <set>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include "tools/cli_error.h"
 #include "tools/commands.h"
@@ -39,7 +40,7 @@ struct Shown {
 std::vector<Shown> ShownOf(const golden::Call& call, golden::Role role) {
   std::vector<Shown> shown;
   for (const size_t i : call.With(role)) {
-    if (!call.arguments[i].wanted) continue;
+    if (!call.arguments[i].wanted || call.op->parameters[i].dtype) continue;  // whole numbers
     shown.push_back({i, WithSeparator(call.op->parameters[i].native, '_'), "", "", "", false});
   }
   return shown;
@@ -305,7 +306,10 @@ constexpr TensorHelp kTensorHelp[] = {
      "grid sampler: write the points' gradient (as a picture: colour = direction); "
      "affine_grid_backward: read it (default: ones)"},
     {"output", "FILE", "write the result of a forward function"},
-    {"thetaGrad", "FILE", "affine_grid_backward: write the matrices' gradient"}};
+    {"thetaGrad", "FILE", "affine_grid_backward: write the matrices' gradient"},
+    {"spatialShapes", "H,W,H,W,...", "ms_deform_attn: the levels' shapes"},
+    {"levelStartIndex", "N,N,...",
+     "ms_deform_attn: where levels begin (default: one behind the other)"}};
 
 // An operator of the list has options even if the table lacks its tensors' names.
 TensorHelp HelpOf(const ops::Parameter& parameter) {
@@ -317,14 +321,15 @@ TensorHelp HelpOf(const ops::Parameter& parameter) {
              : TensorHelp{parameter.name, "FILE|ones|random:SEED", "read this input"};
 }
 
-// Calls visit(parameter) for each parameter of a native function, once for each name. Functions
-// with lists of numbers are not run.
+// Calls visit(parameter) for each parameter of a native function, once for each name. Lists have
+// options of their own, or the name of a mode; masks stand behind the offsets.
 template <class Visit>
 void ForEachNativeParameter(Visit visit) {
   std::set<std::string> seen;
   for (const ops::Signature* const function : ops::kNativeFunctions) {
-    if (function->CountOf(ops::Form::kInts) > 0) continue;
     for (const ops::Parameter& parameter : function->parameters) {
+      const std::string_view name = parameter.name;
+      if (ops::FormOf(parameter.kind) == ops::Form::kInts || name == "mask") continue;
       if (seen.insert(parameter.name).second) visit(parameter);
     }
   }
@@ -388,6 +393,13 @@ void AddModeOptions(CLI::App& run, RunOptions& options) {
           ->group(group);
     }
   });
+  const std::pair<const char*, const char*> lists[] = {
+      {"kernelSize", "deformable convolution (default: the weight's)"},
+      {"stride", "deformable convolution (default: 1)"},
+      {"dilation", "deformable convolution (default: 1)"}};
+  for (const auto& [list, help] : lists) {
+    run.add_option(OptionName(list), options.modes[list], help)->type_name("N|H,W")->group(group);
+  }
   run.add_option(
          "--exact", options.exact,
          "upsample_linear, upsample_cubic, upsample_lanczos of uint8: whose bits the result has "

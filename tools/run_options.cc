@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <filesystem>
 #include <optional>
 #include <system_error>
@@ -42,6 +43,12 @@ std::vector<Parameter> With(const OperatorRow& row, Role role) {
   return found;
 }
 
+// Lists of a convolution: the kernel's extents, and numbers that are no tensor's extents.
+bool IsKernel(const Parameter& p) { return std::string_view(p.pattern) == "KH,KW"; }
+bool IsSteps(const Parameter& p) {
+  return p.role == Role::kInts && *p.native != '\0' && !IsKernel(p);
+}
+
 bool IsNumber(const std::string& symbol) { return std::isdigit(symbol[0]) != 0; }
 
 // The extents of the outputs that no input has, which --size gives: "OH", "OW".
@@ -52,6 +59,7 @@ std::vector<std::string> SizeSymbols(const OperatorRow& row) {
     for (const std::string& symbol : golden::Symbols(input)) known.push_back(symbol);
   }
   for (const Parameter& number : With(row, Role::kInteger)) known.emplace_back(number.pattern);
+  known.insert(known.end(), {"CH", "CW"});  // follow from the positions and the kernel
   for (const Parameter& output : With(row, Role::kOutput)) {
     for (const std::string& symbol : golden::Symbols(output)) {
       if (IsNumber(symbol) || std::find(known.begin(), known.end(), symbol) != known.end())
@@ -60,6 +68,17 @@ std::vector<std::string> SizeSymbols(const OperatorRow& row) {
     }
   }
   return symbols;
+}
+
+bool IsStarts(const Parameter& p) { return p.dtype && std::string_view(p.pattern) == "L"; }
+
+bool IsBias(const Parameter& p) { return std::string_view(p.native) == "bias"; }
+
+// "1,1,2": the numbers.
+std::vector<int64_t> ParseIntegers(const std::string& text, const std::string& option) {
+  std::vector<int64_t> numbers;
+  for (const std::string& word : Split(text, ',')) numbers.push_back(ParseInteger(word, option));
+  return numbers;
 }
 
 bool HasGrid(const OperatorRow& row) {
@@ -110,24 +129,16 @@ void RefuseUnused(const RunOptions& options, const RunChoice& choice) {
   }
 }
 
-// Numbers that must fit other tensors, and lists of them, are not made here. Rois come from files.
-void RefuseIndices(const RunOptions& options, const OperatorRow& row) {
-  const auto refuse = [&row](const char* what, const Parameter& parameter) {
-    throw BadInput(fmt::format(
-        "{} takes {} as {}, which portacl run cannot load; portacl golden and portacl verify make "
-        "them",
-        row.name, what, parameter.native));
-  };
-  for (const Parameter& list : With(row, Role::kInts)) {
-    if (std::string_view(list.pattern) == "KH,KW") refuse("lists of numbers", list);
-  }
+// Rois name images, and offsets tell how many positions there are: none are made up.
+void CheckFiles(const RunOptions& options, const OperatorRow& row) {
   for (const Parameter& input : With(row, Role::kInput)) {
-    if (input.dtype) refuse("whole numbers", input);
+    const bool offsets = std::string_view(input.pattern) == "N,F,YH,YW";
+    if (!golden::NamesImages(input) && !offsets) continue;
     const std::string text = options.TensorText(input.native);
-    const bool made = text.empty() || text == "ones" || text.starts_with("random:");
-    if (made && golden::NamesImages(input)) {
-      throw BadInput(fmt::format("{} is needed: a file; rois name images, so none are made up",
-                                 OptionName(input.native)));
+    if (text.empty() || text == "ones" || text.starts_with("random:")) {
+      throw BadInput(fmt::format("{} is needed: a file; {}", OptionName(input.native),
+                                 offsets ? "the positions are as many as it has"
+                                         : "rois name images, so none are made up"));
     }
   }
 }
@@ -150,6 +161,11 @@ void CheckNeeded(const RunOptions& options, const OperatorRow& row) {
   for (const Parameter& input : With(row, Role::kInput)) {
     if (IsGradient(input) || *input.native == '\0') continue;
     if (!options.TensorText(input.native).empty()) continue;
+    if (IsStarts(input) || IsBias(input)) continue;  // follow from the levels' shapes; 0
+    if (input.dtype) {
+      throw BadInput(
+          fmt::format("{} is needed: whole numbers, as in 32,48,16,24", OptionName(input.native)));
+    }
     throw BadInput(fmt::format("{} is needed: a file, {}", OptionName(input.native),
                                input.is_grid
                                    ? "identity, rotate:DEGREES, lens:STRENGTH or random:SEED"
@@ -295,7 +311,7 @@ class TaskBuilder {
     for (const bool gradients : {false, true}) {
       for (size_t i = 0; i < inputs.size(); ++i) {
         if (IsGradient(Input(i)) != gradients || *Input(i).native == '\0') continue;
-        inputs[i] = first ? LoadFirst(i) : Load(Input(i));
+        inputs[i] = first ? LoadFirst(i) : Input(i).dtype ? LoadNumbers(i) : Load(Input(i));
         first = false;
         Bind(Input(i), inputs[i].shape());
       }
@@ -307,6 +323,10 @@ class TaskBuilder {
       inputs[i] = LoadTensor({Input(i).name, "ones", dtype_, ShapeOf(Input(i))});
     }
     RunTask task = {choice_, golden::CallOn(std::move(c), inputs)};
+    const std::vector<size_t> positions = task.call.With(Role::kInput);
+    for (const auto& [i, values] : numbers_) {
+      task.call.arguments[positions[i]].tensor.Fill(values);
+    }
     task.call.pillow = PillowRelease(options_, row());
     return task;
   }
@@ -338,6 +358,11 @@ class TaskBuilder {
     if (!input.is_grid) {
       const std::string option = OptionName(input.native);
       const bool known = IsKnown(input);  // if not, a file tells: the number of rois
+      if (IsBias(input) && options_.TensorText(input.native).empty()) {
+        HostTensor zeros(dtype_, ShapeOf(input), option);
+        std::memset(zeros.data(), 0, static_cast<size_t>(zeros.count()) * ElementSize(dtype_));
+        return zeros;
+      }
       HostTensor tensor = LoadTensor({option, options_.Source(input.native), dtype_,
                                       known ? std::optional(ShapeOf(input)) : std::nullopt});
       if (Fits(input, tensor.shape())) return tensor;
@@ -348,6 +373,34 @@ class TaskBuilder {
     if (Fits(input, grid.shape())) return grid;
     throw BadInput(fmt::format("--grid: wanted {}, but the shape is {}", ShapeText(row(), input),
                                ToString(grid.shape())));
+  }
+
+  // The levels' shapes, or where the levels start: without an option, one behind the other. The
+  // tensor has the shape alone.
+  HostTensor LoadNumbers(size_t i) {
+    const std::string option = OptionName(Input(i).native);
+    const std::string text = options_.TensorText(Input(i).native);
+    std::vector<double>& values = numbers_[i];
+    if (!text.empty()) {
+      const std::vector<int64_t> given = ParseIntegers(text, option);
+      values.assign(given.begin(), given.end());
+    } else {
+      const std::vector<double>& shapes = numbers_.begin()->second;
+      double start = 0;
+      for (size_t level = 0; 2 * level < shapes.size(); ++level) {
+        values.push_back(start);
+        start += shapes[2 * level] * shapes[2 * level + 1];
+      }
+    }
+    Shape shape = {static_cast<int64_t>(values.size())};
+    if (!IsStarts(Input(i))) {
+      if (values.size() % 2 != 0) {
+        throw BadInput(
+            fmt::format("{}: {} numbers, but each level has two, H and W", option, values.size()));
+      }
+      shape = {shape[0] / 2, 2};
+    }
+    return HostTensor(DataType::kFloat32, shape, option);
   }
 
   HostTensor LoadGrid() const {
@@ -424,10 +477,18 @@ class TaskBuilder {
       const std::string symbol = number.pattern, option = OptionName(number.native);
       if (symbol.empty()) continue;
       const std::string text = NumberText(number.native);
+      if (text.empty() && (symbol == "GR" || symbol == "DG")) extents_.emplace(symbol, 1);
       if (text.empty() && !extents_.contains(symbol)) {
         throw BadInput(fmt::format("{} is needed: a whole number", option));
       }
       if (!text.empty()) extents_.emplace(symbol, ParseInteger(text, option));
+    }
+    for (const Parameter& list : With(row(), Role::kInts)) {
+      if (IsKernel(list)) KernelSize(list);
+    }
+    if (extents_.contains("KH") && extents_.contains("YH")) {  // the columns of a convolution
+      extents_.emplace("CH", extents_.at("YH") * extents_.at("KH"));
+      extents_.emplace("CW", extents_.at("YW") * extents_.at("KW"));
     }
     const std::vector<std::string> symbols = SizeSymbols(row());
     if (symbols.empty()) return;
@@ -448,6 +509,42 @@ class TaskBuilder {
       throw BadInput(fmt::format("the size of the result is not known; give --size{}",
                                  TakesScales(choice_) ? ", --scale or both" : ""));
     }
+  }
+
+  // Strides, padding, dilations: one number for both axes or two, H and W; of padding also four:
+  // top, bottom, left, right. Vendors' lists of strides begin with 1, 1.
+  std::vector<int64_t> Steps(const Parameter& list) const {
+    const bool pads = std::string_view(list.pattern).starts_with("PT");
+    const std::string option = OptionName(list.native), text = ListText(list);
+    std::vector<int64_t> steps = ParseIntegers(text.empty() ? pads ? "0" : "1" : text, option);
+    if (pads && steps.size() == 4) return steps;
+    if (steps.size() == 1) steps.push_back(steps[0]);
+    if (steps.size() != 2) {
+      throw BadInput(fmt::format("{}: {} numbers, wanted 1 or 2{}", option, steps.size(),
+                                 pads ? ", or 4: top, bottom, left, right" : ""));
+    }
+    if (pads) return {steps[0], steps[0], steps[1], steps[1]};
+    if (golden::Symbols(list).size() == 4) steps.insert(steps.begin(), {1, 1});
+    return steps;
+  }
+  std::string ListText(const Parameter& list) const {
+    const auto given = options_.modes.find(list.native);
+    return given == options_.modes.end() ? "" : given->second;
+  }
+  // The kernel's extents are the weight's, where there is one.
+  std::vector<int64_t> KernelSize(const Parameter& list) {
+    const std::string option = OptionName(list.native), text = ListText(list);
+    if (text.empty()) {
+      if (extents_.contains("KH")) return {extents_.at("KH"), extents_.at("KW")};
+      throw BadInput(fmt::format("{} is needed: H,W", option));
+    }
+    const std::vector<int64_t> size = ParseIntegers(text, option);
+    if (size.size() != 2) {
+      throw BadInput(fmt::format("{}: {} numbers, wanted H,W", option, size.size()));
+    }
+    extents_.emplace("KH", size[0]);
+    extents_.emplace("KW", size[1]);
+    return size;
   }
 
   golden::Case MakeCase() {
@@ -471,6 +568,15 @@ class TaskBuilder {
         if (parameter.role == Role::kInteger) argument.integers = {ParseInteger(text, option)};
       } else if (parameter.role == Role::kMode) {
         argument.integers = {ParseMode(options_, parameter)};
+      } else if (parameter.role == Role::kInteger && extents_.contains(parameter.pattern)) {
+        argument.integers = {extents_.at(parameter.pattern)};
+      } else if (IsKernel(parameter)) {
+        argument.integers = KernelSize(parameter);
+      } else if (IsSteps(parameter)) {
+        argument.integers = Steps(parameter);
+      } else if (std::string_view(parameter.name) == "modulated") {
+        const int64_t points = extents_.at("DG") * extents_.at("KH") * extents_.at("KW");
+        argument.integers = {extents_.at("F") == 3 * points ? 1 : 0};
       } else if (parameter.role == Role::kFlag) {
         argument.integers = {Flag(parameter.native) ? 1 : 0};
       } else if (parameter.role == Role::kMask) {
@@ -484,7 +590,8 @@ class TaskBuilder {
   const std::vector<RunChoice> choices_;
   RunChoice choice_;
   DataType dtype_ = DataType::kFloat32;
-  std::map<std::string, int64_t> extents_;  // by symbol
+  std::map<std::string, int64_t> extents_;         // by symbol
+  std::map<size_t, std::vector<double>> numbers_;  // of inputs of whole numbers
 };
 
 }  // namespace
@@ -499,8 +606,8 @@ RunTask BuildRun(const RunOptions& options) {
                                         : fmt::format("{} stands for several operators: name {}",
                                                       options.op, operators));
   }
-  RefuseIndices(options, *choices.front().row);
   RefuseUnused(options, choices.front());
+  CheckFiles(options, *choices.front().row);
   const auto antialias = options.flags.find("antialias");
   if (antialias != options.flags.end() && antialias->second) {
     choices = FindRunChoices(options.op, true);

@@ -16,7 +16,8 @@ struct RunOptions {
   std::string op;
 
   std::map<std::string, std::string> tensors;  // a source, or the file for a result
-  std::map<std::string, std::string> modes;
+  std::map<std::string, std::string>
+      modes;  // and lists: --padding is either, as the operator has it
   std::map<std::string, bool> flags;
   std::map<std::string, std::string> numbers;  // reals and whole numbers without scales
   std::string dtype, shape, size, scale, mask;

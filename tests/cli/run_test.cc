@@ -78,6 +78,67 @@ TEST_F(RunTest, RegionsComeFromAFile) {
   EXPECT_THAT(Run(words).err, HasSubstr("--boxes: wanted [K, 5], but the shape is"));
 }
 
+TEST_F(RunTest, LevelsOfDeformableAttentionAreAList) {
+  // Two levels of one pixel each, hit in their middles: 3 * 10 + 5 * 20 where the levels lie one
+  // behind the other.
+  Write("value.npy", NpyFile("<f4", "(1, 2, 1, 1)", Bytes<float>({10, 20})));
+  Write("at.npy", NpyFile("<f4", "(1, 1, 1, 2, 1, 2)", Bytes<float>({0.5, 0.5, 0.5, 0.5})));
+  Write("weights.npy", NpyFile("<f4", "(1, 1, 1, 2, 1)", Bytes<float>({3, 5})));
+  const std::vector<std::string> words = {"run",         "ms_deform_attn", "--value",  "value.npy",
+                                          "--locations", "at.npy",         "--output", "out.npy",
+                                          "--weights",   "weights.npy"};
+  const auto run = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), words.begin(), words.end());
+    return Run(more);
+  };
+  for (const std::string profile : {"native", "open"}) {
+    const Outcome outcome = run({"--spatial-shapes", "1,1,1,1", "--profile", profile});
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_THAT(Elements<float>(Read("out.npy")), ElementsAre(130)) << profile;
+  }
+  ASSERT_EQ(run({"--spatial-shapes", "1,1,1,1", "--level-start-index", "1,0"}).exit_code, 0);
+  EXPECT_THAT(Elements<float>(Read("out.npy")), ElementsAre(110));
+  ExpectBadInput(run({}), "--spatial-shapes is needed: whole numbers, as in 32,48,16,24");
+  ExpectBadInput(run({"--spatial-shapes", "1,1,1"}),
+                 "--spatial-shapes: 3 numbers, but each level has two, H and W");
+  ExpectBadInput(run({"--spatial-shapes", "1,1,1,1", "--level-start-index", "0,x"}),
+                 "--level-start-index");
+  EXPECT_NE(run({"--spatial-shapes", "1,1,2,2"}).exit_code, 0);
+}
+
+TEST_F(RunTest, AConvolutionIsMovedByAFileOfOffsets) {
+  // A kernel of one tap on 2 x 2 pixels, moved by (1, 0), (0, 0), (0, -1) and (-1, -1): planes of
+  // x, then of y.
+  Write("input.npy", NpyFile("<f4", "(1, 1, 2, 2)", Bytes<float>({1, 2, 3, 4})));
+  Write("weight.npy", NpyFile("<f4", "(1, 1, 1, 1)", Bytes<float>({10})));
+  Write("bias.npy", NpyFile("<f4", "(1,)", Bytes<float>({7})));
+  Write("offset.npy", NpyFile("<f4", "(1, 2, 2, 2)", Bytes<float>({1, 0, 0, -1, 0, 0, -1, -1})));
+  Write("masked.npy",
+        NpyFile("<f4", "(1, 3, 2, 2)", Bytes<float>({1, 0, 0, -1, 0, 0, -1, -1, 1, 2, 3, 0.5})));
+  const auto run = [&](std::vector<std::string> more) {
+    const std::vector<std::string> words = {"run",      "deform_conv2d", "--input",  "input.npy",
+                                            "--weight", "weight.npy",    "--output", "out.npy"};
+    more.insert(more.begin(), words.begin(), words.end());
+    return Run(more);
+  };
+  for (const std::string profile : {"native", "open"}) {
+    const Outcome outcome = run({"--offset", "offset.npy", "--profile", profile});
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_THAT(Elements<float>(Read("out.npy")), ElementsAre(20, 20, 10, 10)) << profile;
+    ASSERT_EQ(run({"--offset", "masked.npy", "--bias", "bias.npy", "--columns", "columns.npy",
+                   "--profile", profile})
+                  .exit_code,
+              0);
+    EXPECT_THAT(Elements<float>(Read("out.npy")), ElementsAre(27, 47, 37, 12)) << profile;
+    EXPECT_THAT(Elements<float>(Read("columns.npy")), ElementsAre(2, 4, 3, 0.5)) << profile;
+  }
+  ExpectBadInput(run({"--offset", "random:1"}), "--offset is needed: a file");
+  ExpectBadInput(run({"--offset", "offset.npy", "--stride", "1,1,1"}),
+                 "--stride: 3 numbers, wanted 1 or 2");
+  ExpectBadInput(run({"--offset", "offset.npy", "--padding", "zeros"}), "--padding");
+  EXPECT_NE(run({"--offset", "offset.npy", "--stride", "2"}).exit_code, 0);
+}
+
 TEST_F(RunTest, ANameWithoutARankTakesTheRankOfTheTensors) {
   const auto run = [&](const std::string& op, const std::string& shape, const std::string& size) {
     const auto report =

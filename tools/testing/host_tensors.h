@@ -10,7 +10,8 @@
 namespace portacl::golden {
 
 // The call of a case on these inputs, in the order of the signature: dtype, shapes and strides of
-// the inputs are theirs, whatever the case says; the rest follows as in LayOutCall().
+// the inputs are theirs, whatever the case says; the rest follows as in LayOutCall(). Of whole
+// numbers, a host tensor tells the shape alone.
 Call CallOn(Case c, const std::vector<cli::HostTensor>& inputs);
 
 // A copy of a tensor, dense.
