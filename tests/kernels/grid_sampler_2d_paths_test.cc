@@ -280,7 +280,7 @@ TEST_F(GridSamplerPaths, ThreeOrFourChannelsThatFitTheCacheArePacked) {
     EXPECT_EQ(BackwardPath(ShapeOf(2, 5, 100, 120, 90, 100), mask), "slab");
     EXPECT_EQ(BackwardPath(ShapeOf(1, 3, 100, 120, 90, 100), mask), "slab");  // two threads
     EXPECT_EQ(BackwardPath(ShapeOf(1, 3, 61, 83, 61, 83), mask), "packed");   // too small to share
-    EXPECT_EQ(BackwardPath(ShapeOf(2, 3, 100, 120, 3, 100), mask), "slab");   // few points
+    EXPECT_EQ(BackwardPath(ShapeOf(2, 3, 100, 120, 3, 100), mask), "owned");  // few points
     const auto plan = portacl::cpu::PlanGridSampler2DBackward(BackwardParams(pictures, mask), "");
     ASSERT_TRUE(plan);
     const auto& g = std::get<portacl::cpu::PackedGeometry>(plan->way);
@@ -489,7 +489,8 @@ TEST_F(GridSamplerPaths, GradientsOfManyImagesOfFewPointsAreJoined) {
   EXPECT_EQ(path(2, 15, Interpolation::kNearest), "joined");
   EXPECT_EQ(path(2, 17, Interpolation::kNearest), "owned");
   EXPECT_EQ(path(1, 15, Interpolation::kBicubic), "joined");
-  EXPECT_EQ(path(1, 17, Interpolation::kBicubic), "slab");
+  EXPECT_EQ(path(1, 17, Interpolation::kBicubic), "owned");
+  EXPECT_EQ(path(1, 33, Interpolation::kBicubic), "slab");
   EXPECT_EQ(path(3, 9, Interpolation::kBicubic), "joined");
   EXPECT_EQ(path(16, 3, Interpolation::kBicubic), "slab");
   EXPECT_EQ(path(1, 9, Interpolation::kBilinear, DType::kDouble), "joined");
@@ -656,13 +657,14 @@ TEST_F(GridSamplerPaths, AreTakenWhereTheyAreAskedForAndServe) {
   const GridSampler2DShape one = ShapeOf(3, 1, 90, 100, 9, 10);
   EXPECT_EQ(serving(BackwardParams(one, kBoth)), "padded owned packed slab");
   EXPECT_EQ(serving(BackwardParams(one, kGridGrad)), "direct padded slab");
-  EXPECT_EQ(serving(BackwardParams(ShapeOf(1, 4, 900, 1000, 9, 10), kInputGrad)), "packed slab");
+  EXPECT_EQ(serving(BackwardParams(ShapeOf(1, 4, 900, 1000, 9, 10), kInputGrad)),
+            "owned packed slab");
   GridSampler2DShape nearest = ShapeOf(1, 40, 90, 100, 9, 10);
   nearest.interpolation = Interpolation::kNearest;
   EXPECT_EQ(serving(BackwardParams(nearest, kBoth)), "owned slab");
   auto spread = BackwardParams(one, kBoth);
   spread.input_stride[3] = spread.input_grad_stride[3] = 2;
-  EXPECT_EQ(serving(spread), "padded packed slab");
+  EXPECT_EQ(serving(spread), "padded owned packed slab");
 }
 
 }  // namespace

@@ -71,6 +71,15 @@ const NearestPathCase kLarge[] = {
     // Rows have sources of several rows, in few columns.
     {{.c = 3, .h_in = 71, .h_out = 580, .w_in = 516, .w_out = 6}, "scatter"},
     {{.n = 2, .c = 5, .h_in = 40, .h_out = 65, .w_in = 600, .w_out = 9}, "scatter"},
+    {{.n = 2,
+      .c = 21,
+      .h_in = 40,
+      .h_out = 90,
+      .w_in = 101,
+      .w_out = 33,
+      .from = Layout::kChannelsLast,
+      .to = Layout::kChannelsLast},
+     "scatter"},
     // Planes that are joined; the last group of 601 is shorter.
     {{.c = 600, .h_in = 7, .h_out = 2, .w_in = 7, .w_out = 2}, "scatter"},
     {{.c = 601, .h_in = 7, .h_out = 2, .w_in = 7, .w_out = 2}, "scatter"},

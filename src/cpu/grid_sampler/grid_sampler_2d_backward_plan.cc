@@ -222,12 +222,21 @@ PaddedGeometry PaddedGeometryOf(const Params& p, int threads) {
 
 using Plan = GridSampler2DBackwardPlan;
 
+// Whether so few points use an image that it is not worth a slab: a point that is added by itself,
+// channel by channel, costs about as much as so many pixels of one.
+bool HasSparsePoints(const ops::GridSampler2DShape& s) {
+  const double pixels = s.interpolation == ops::Interpolation::kBicubic ? 16 : 8;
+  return base::DTypeSize(s.dtype) >= 4 &&
+         pixels * static_cast<double>(s.oh * s.ow) * static_cast<double>(s.c) <=
+             static_cast<double>(s.h * s.w);
+}
+
 // Whether gridGrad's points can gather their taps; of strided images one by one, which pays if
-// channels are few.
+// channels or points are few.
 bool GathersGridGrad(const Params& p) {
   const auto& s = p.shape;
   if (ServesPairs(s, p.input_stride)) return true;
-  if (IsExtended(s)) return s.w > 1 && HasShortOffsets(s, p.input_stride);
+  if (IsExtended(s) || HasSparsePoints(s)) return s.w > 1 && HasShortOffsets(s, p.input_stride);
   return s.w > 1 && s.c <= kDirectAnywhere && base::DTypeSize(s.dtype) >= 4 &&
          s.interpolation == ops::Interpolation::kBilinear && HasShortOffsets(s, p.input_stride);
 }
@@ -360,21 +369,13 @@ std::optional<Plan> PlanOwnedNearest(const Params& p, const Choice& choice) {
                .way = OwnedGeometry{{}, strips, grain}}};
 }
 
-// Whether so few bicubic points use an image that it is not worth a slab: a point that is added by
-// itself, channel by channel, costs about as much as so many pixels of one.
-bool HasSparseBicubic(const ops::GridSampler2DShape& s) {
-  constexpr double kPixels = 32;
-  return kPixels * static_cast<double>(s.oh * s.ow) * static_cast<double>(s.c) <=
-         static_cast<double>(s.h * s.w);
-}
-
-// Serves extended paddings alone, and bicubic points.
+// Serves extended paddings alone, and sparse points.
 std::optional<Plan> PlanOwnedImages(const Params& p, const Choice& choice) {
   if (!p.want_input_grad || !HasShortOffsets(p.shape, p.input_grad_stride) ||
       (WantsSlopes(p) && !GathersGridGrad(p))) {
     return std::nullopt;
   }
-  if (!IsExtended(p.shape) && !choice.ByName() && !HasSparseBicubic(p.shape)) return std::nullopt;
+  if (!IsExtended(p.shape) && !choice.ByName() && !HasSparsePoints(p.shape)) return std::nullopt;
   const SlabCut cut = CutInputGrad(p.shape);
   return Plan{
       {.workspace_size = static_cast<uint64_t>(cut.slots * cut.slot_elements) * sizeof(float),
@@ -383,15 +384,11 @@ std::optional<Plan> PlanOwnedImages(const Params& p, const Choice& choice) {
 
 std::optional<Plan> PlanOwned(const Params& p, const Choice& choice) {
   const auto& s = p.shape;
-  if (IsExtended(s) || s.interpolation == ops::Interpolation::kBicubic) {
-    return PlanOwnedImages(p, choice);
-  }
+  if (IsExtended(s)) return PlanOwnedImages(p, choice);
   if (s.interpolation == ops::Interpolation::kNearest) return PlanOwnedNearest(p, choice);
+  if (!ServesPlanes(p) || !HasDenseRows(s, p.input_grad_stride)) return PlanOwnedImages(p, choice);
   const int threads = runtime::NumThreads();
-  if (!ServesPlanes(p) || !p.want_input_grad || !HasDenseRows(s, p.input_grad_stride) ||
-      (p.want_grid_grad && !GathersGridGrad(p))) {
-    return std::nullopt;
-  }
+  if (!p.want_input_grad || (p.want_grid_grad && !GathersGridGrad(p))) return std::nullopt;
   const bool whole = !choice.ByName() && TakesPlanes(p);
   if (!choice.ByName() && !whole && threads > kMostStrips * s.n) return std::nullopt;
   const OwnedStrips strips = CutRows(s, whole ? 1 : (threads + s.n - 1) / s.n);

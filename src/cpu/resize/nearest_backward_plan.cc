@@ -242,7 +242,6 @@ void ChooseScatter(const Params& p, const NearestSide& from, const NearestSide& 
   const auto single = [](const ops::NearestAxis& axis) { return CountRange(axis).second <= 1; };
   if (!single(p.w)) return;
   const bool all = single(p.d) && single(p.h);
-  if (plan.path == Path::kPixels && !all) return;
   if (all && plan.path != Path::kPixels) JoinPlanes(p, from, to, element_size, plan);
   if (plan.joined == 0 && MayScatter(p, plan, to.c, lanes)) {
     plan.place = DestinationsWithSources(p.w);
