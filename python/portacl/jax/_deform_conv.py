@@ -26,13 +26,13 @@ class _How(NamedTuple):
 
 
 class _Arrays(NamedTuple):
-    """In the order of the gradients."""
+    """In the order of the gradients; mask and bias may be None."""
 
-    input: jax.Array
-    weight: jax.Array
-    offset: jax.Array
-    mask: Optional[jax.Array]
-    bias: Optional[jax.Array]
+    input: Any
+    weight: Any
+    offset: Any
+    mask: Any
+    bias: Any
 
 
 def _run(
@@ -91,7 +91,7 @@ def _checked(
         shape = arrays[name].shape  # type: ignore[union-attr]
         if len(shape) != 4:
             raise ValueError(f"{name} has shape {list(shape)}, but must have 4 axes")
-    made = _Arrays(**arrays)  # type: ignore[arg-type]
+    made = _Arrays(**arrays)
     groups = _deform_conv._groups_of(made.input.shape, made.weight.shape, made.offset.shape)
     kernel = made.weight.shape[2:]
     lists = tuple(n for part in _deform_conv._steps(kernel, *steps) for n in part)
