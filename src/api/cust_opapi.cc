@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "api/aclnn_call.h"
+#include "api/shim.h"
 #include "base/error_message.h"
 #include "cust_opapi/entry.h"
 #include "ops/operator_list.h"
