@@ -37,11 +37,15 @@ struct Shown {
   bool flow = false;   // as a picture: directions
 };
 
+// Tensors that portacl's own API has not got, as the one that gives a gradient of pooling its
+// shape, are none of the call.
 std::vector<Shown> ShownOf(const golden::Call& call, golden::Role role) {
   std::vector<Shown> shown;
   for (const size_t i : call.With(role)) {
-    if (!call.arguments[i].wanted || call.op->parameters[i].dtype) continue;  // whole numbers
-    shown.push_back({i, WithSeparator(call.op->parameters[i].native, '_'), "", "", "", false});
+    const std::string name = WithSeparator(call.op->parameters[i].native, '_');
+    if (!call.arguments[i].wanted || name.empty()) continue;
+    if (call.op->parameters[i].dtype) continue;  // whole numbers
+    shown.push_back({i, name, "", "", "", false});
   }
   return shown;
 }

@@ -45,6 +45,7 @@ def calls(case: Case) -> dict[str, Call]:
     name = {
         "linear": "_upsample_bilinear2d_aa" if case.antialias else f"upsample_{LINEAR[axes - 1]}",
         "cubic": "_upsample_bicubic2d_aa" if case.antialias else "upsample_bicubic2d",
+        "lanczos": "_upsample_lanczos2d_aa",
         "nearest": f"upsample_nearest{axes}d",
         "nearest-exact": f"_upsample_nearest_exact{axes}d",
     }[case.mode]

@@ -651,6 +651,15 @@ TEST_F(RunTest, OneApiResizesPicturesAsBytes) {
   }
 }
 
+TEST_F(RunTest, ShowsOnlyTensorsOfTheCall) {
+  const auto result = Run({"run", "adaptive_avg_pool2d_backward", "--shape", "1,2,3,4", "--size",
+                           "6,8", "--grad-input", "out.npy"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, testing::HasSubstr("\ngrad_output "));
+  EXPECT_THAT(result.out, testing::HasSubstr("\ngrad_input "));
+  EXPECT_THAT(result.out, testing::Not(testing::HasSubstr("\n ")));  // a name is missing
+}
+
 TEST_F(RunTest, LanczosTakesEveryRankAndNoCorners) {
   const auto run = [this](const std::string& shape, const std::string& size, const char* more) {
     return Run({"run", "upsample_lanczos", "--input", "ones", "--shape", shape, "--size", size,

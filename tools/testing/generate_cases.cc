@@ -217,6 +217,7 @@ std::string ResizingOf(const json& row) {
   const char* const antialias = row.at("antialias").get<bool>() ? "_aa" : "";
   static constexpr const char* kLinear[] = {"linear1d", "bilinear2d", "trilinear3d"};
   if (mode == "linear") return fmt::format("upsample_{}{}", kLinear[axes - 1], antialias);
+  if (mode == "lanczos") return "upsample_lanczos";
   if (mode == "cubic") return fmt::format("upsample_bicubic2d{}", antialias);
   return fmt::format("upsample_{}{}d", mode == "nearest" ? "nearest" : "nearest_exact", axes);
 }
