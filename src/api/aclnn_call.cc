@@ -95,8 +95,9 @@ bool ArgumentReader::HasOtherTensors() const {
     const auto* const desc = std::get<const base::TensorDesc*>(call_.argument(at));
     const auto dtype = desc == nullptr ? base::DType::kFloat : desc->dtype;
     const auto rank = desc == nullptr ? 0 : static_cast<size_t>(desc->shape.rank());
-    if (!call_.signature().traits.dtypes.open.Has(static_cast<int32_t>(dtype)) ||
-        rank != ops::PartsOf(parameter)) {
+    // The rank of a result follows from the others: a wrong one is refused.
+    const bool other_rank = rank != ops::PartsOf(parameter) && !ops::IsWritten(parameter.kind);
+    if (!call_.signature().traits.dtypes.open.Has(static_cast<int32_t>(dtype)) || other_rank) {
       return true;
     }
   }

@@ -288,8 +288,8 @@ SampledRoi<F> RotatedRoiAt(const RoiAlignParams& p, int64_t n) {
   const F scale = static_cast<F>(p.scale);
   const F offset = p.aligned ? F{0.5} : F{0};
   const auto axis = [&](F size, int64_t bins, int64_t extent) {
-    if (!p.aligned && size < F{1}) size = F{1};
-    return RoiAxisOf<F>(p, -size / F{2}, size, bins, extent);
+    const F side = !p.aligned && size < F{1} ? F{1} : size;
+    return RoiAxisOf<F>(p, -side / F{2}, side, bins, extent);
   };
   SampledRoi<F> roi;
   roi.centre_x = RoiColumn<T>(p, n, 1) * scale - offset;
