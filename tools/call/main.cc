@@ -127,7 +127,7 @@ class Library {
     bool operators = false, others = false, runtime = false, own = false;
     for (const Loaded& library : loaded_) {
       operators = operators || library.own;
-      others = others || (library.own && library.file != portacl);
+      others = others || (library.own && library.file != portacl && !IsPortaclsToo(library.file));
       if (library.file != file) continue;
       own = own || library.own;
       runtime = runtime || !library.own;
@@ -136,6 +136,12 @@ class Library {
     if (own) return true;
     if (runtime) return !operators;
     return !folder_.empty() && fs::path(file).parent_path() == RealPath(folder_);
+  }
+
+  // DrivingSDK's names, which portacl has in a library beside its own.
+  static bool IsPortaclsToo(const std::string& file) {
+    const fs::path portacl = FileOf(dlsym(RTLD_DEFAULT, "portaclGetVersion"));
+    return fs::path(file) == portacl.parent_path() / "libcust_opapi.so";
   }
 
   void* Note(const std::string& name, void* address) {
