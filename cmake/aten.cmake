@@ -2,12 +2,41 @@
 # CPU kernels. libportacl.so loads it from its own folder when a program calls such a function; nothing is
 # linked with it, and only its build needs libtorch. A process that has loaded PyTorch uses that one, any
 # other the one of PORTACL_ATEN_TORCH.
+#
+# Debian's libtorch-dev is PORTACL_ATEN_TORCH=/usr.
+
+# portacl_install_aten_sources(FOLDER ...): what libportacl.so in FOLDER builds where a process has loaded a
+# PyTorch that libportacl_aten.so was not built for.
+function(portacl_install_aten_sources folder)
+  set(folder "${folder}/portacl_aten")
+  install(DIRECTORY "${PROJECT_SOURCE_DIR}/src/aten/torch" DESTINATION "${folder}/src/aten" ${ARGN}
+          FILES_MATCHING PATTERN "*.cc" PATTERN "*.h")
+  install(FILES "${PROJECT_SOURCE_DIR}/src/aten/backend.h" "${PROJECT_SOURCE_DIR}/src/aten/row.h"
+          DESTINATION "${folder}/src/aten" ${ARGN})
+  install(FILES "${PROJECT_SOURCE_DIR}/src/base/tensor_desc.h" "${PROJECT_SOURCE_DIR}/src/base/dtype.h"
+          DESTINATION "${folder}/src/base" ${ARGN})
+  install(PROGRAMS "${PROJECT_SOURCE_DIR}/src/aten/torch/build.sh" DESTINATION "${folder}" ${ARGN})
+endfunction()
+
 set(PORTACL_ATEN_TORCH "" CACHE PATH "libportacl_aten.so is built with this libtorch: the folder of include and lib")
 if(NOT PORTACL_ATEN_TORCH)
   return()
 endif()
-if(NOT EXISTS "${PORTACL_ATEN_TORCH}/lib/libtorch_cpu.so")
-  message(FATAL_ERROR "PORTACL_ATEN_TORCH: no lib/libtorch_cpu.so in ${PORTACL_ATEN_TORCH}")
+foreach(name IN ITEMS torch_cpu c10)
+  unset(found CACHE)
+  find_library(found "${name}" NO_DEFAULT_PATH
+    PATHS "${PORTACL_ATEN_TORCH}/lib" "${PORTACL_ATEN_TORCH}/lib/${CMAKE_LIBRARY_ARCHITECTURE}")
+  if(NOT found)
+    message(FATAL_ERROR "PORTACL_ATEN_TORCH: no lib/lib${name}.so in ${PORTACL_ATEN_TORCH}")
+  endif()
+  list(APPEND torch_libraries "${found}")
+endforeach()
+unset(found CACHE)
+list(GET torch_libraries 0 torch_folder)
+cmake_path(GET torch_folder PARENT_PATH torch_folder)
+if(torch_folder IN_LIST CMAKE_C_IMPLICIT_LINK_DIRECTORIES OR torch_folder IN_LIST CMAKE_CXX_IMPLICIT_LINK_DIRECTORIES)
+  set(torch_folder "")  # the loader finds it
+  set(portacl_aten_of_system ON)
 endif()
 file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/aten/torch/*.cc")
 add_library(portacl_aten MODULE ${sources})
@@ -16,8 +45,8 @@ target_include_directories(portacl_aten PRIVATE
 target_include_directories(portacl_aten SYSTEM PRIVATE "${PORTACL_ATEN_TORCH}/include")
 target_compile_definitions(portacl_aten PRIVATE PORTACL_BUILDING=1)
 target_link_libraries(portacl_aten PRIVATE portacl_warnings
-  "${PORTACL_ATEN_TORCH}/lib/libtorch_cpu.so" "${PORTACL_ATEN_TORCH}/lib/libc10.so" ${CMAKE_DL_LIBS})
+  ${torch_libraries} ${CMAKE_DL_LIBS})
 target_link_options(portacl_aten PRIVATE -Wl,--no-as-needed)
 set_target_properties(portacl_aten PROPERTIES
-  NO_SONAME ON BUILD_RPATH "${PORTACL_ATEN_TORCH}/lib" INSTALL_RPATH "${PORTACL_ATEN_TORCH}/lib"
+  NO_SONAME ON BUILD_RPATH "${torch_folder}" INSTALL_RPATH "${torch_folder}"
   LIBRARY_OUTPUT_DIRECTORY "$<TARGET_FILE_DIR:portacl>")

@@ -56,9 +56,9 @@ class Destroyed:
 
 @dataclass(frozen=True)
 class OfType:
-    """An argument: the tensor's memory under another number of an aclDataType."""
+    """An argument: the memory of a tensor or number under another number of an aclDataType."""
 
-    tensor: torch.Tensor
+    value: torch.Tensor | complex
     dtype: int
 
 
@@ -182,7 +182,7 @@ class Caller:
     def _tensor(self, t: torch.Tensor | OfType) -> ctypes.c_void_p:
         dtype = None
         if isinstance(t, OfType):
-            t, dtype = t.tensor, t.dtype
+            t, dtype = t.value, t.dtype
         dims = ctypes.c_int64 * t.dim()
         storage = t.untyped_storage()
         elements = ctypes.c_int64(storage.nbytes() // t.element_size())
@@ -200,6 +200,10 @@ class Caller:
         )
 
     def _scalar(self, value) -> ctypes.c_void_p:
+        dtype = None
+        if isinstance(value, OfType):
+            value, dtype = value.value, value.dtype
         wide = {bool: torch.bool, int: torch.int64, complex: torch.complex128}
         one = torch.tensor(value, dtype=wide.get(type(value), torch.float64))
-        return self._create("Scalar", ctypes.c_void_p(one.data_ptr()), DTYPES[one.dtype])
+        dtype = DTYPES[one.dtype] if dtype is None else dtype
+        return self._create("Scalar", ctypes.c_void_p(one.data_ptr()), dtype)

@@ -27,12 +27,24 @@ def _tensor_calls() -> dict[str, tuple[dict, list]]:
     values, inverse, counts = torch.unique(repeated, return_inverse=True, return_counts=True)
     runs = torch.unique_consecutive(repeated, return_inverse=True, return_counts=True)
     dims = {"dims": [1], "keepdim": True}
+    folded = torch.stack((repeated, 2 * repeated))
+    first_and_third = torch.arange(24).view(4, 6) % 8
+    first_and_third = (first_and_third == 0) | (first_and_third == 2)  # of each byte's bits: 5
     return {
         "AddV3": ({"self": 2.0, "other": x, "alpha": 3.0}, [2 + 3 * x]),
         "All": ({"self": x > 0.2, **dims}, [(x > 0.2).all(1, True)]),
         "Any": ({"self": x > 0.9, **dims}, [(x > 0.9).any(1, True)]),
         "Aminmax": ({"self": x, **dims}, [x.amin(1, True), x.amax(1, True)]),
         "Bincount": ({"self": index[0], "minlength": 7}, [torch.bincount(index[0], minlength=7)]),
+        "DropoutDoMask": (
+            {"self": x, "mask": torch.full((16,), 5, dtype=torch.uint8), "prob": 0.5},
+            [x * first_and_third * 2],
+        ),
+        "ForeachZeroInplace": ({"x": [x, y[0]]}, [torch.zeros(4, 6), torch.zeros(6)]),
+        "UniqueDim": (
+            {"self": folded, "sorted": True, "returnInverse": True, "dim": 1},
+            list(torch.unique(folded, dim=1, return_inverse=True, return_counts=True)),
+        ),
         "DivMod": ({"self": x, "other": y, "mode": 2}, [x.div(y, rounding_mode="floor")]),
         "InplaceDivMod": ({"selfRef": x, "other": y, "mode": 1}, [x.div(y, rounding_mode="trunc")]),
         "DivMods": ({"self": x, "other": 0.3, "mode": 0}, [x / 0.3]),
@@ -64,6 +76,10 @@ def _tensor_calls() -> dict[str, tuple[dict, list]]:
         "OneHot": (
             {"self": at, "depth": 3, "on": torch.ones(1), "off": torch.zeros(1), "axis": -1},
             [F.one_hot(at, 3).float()],
+        ),
+        "RepeatInterleaveGrad": (
+            {"grad": y, "repeats": torch.tensor([2, 0, 3, 1]), "dim": 1},
+            _gradients(lambda t: t.repeat_interleave(torch.tensor([2, 0, 3, 1]), 1), [x[:, :4]], y),
         ),
         "Scatter": ({"self": x, **source}, [x.scatter(0, index, y[:1])]),
         "InplaceScatter": ({"selfRef": x, **source, "reduce": 1}, [x.scatter_add(0, index, y[:1])]),
@@ -111,6 +127,24 @@ def _network_calls() -> dict[str, tuple[dict, list]]:
     mask = {"mask": torch.zeros(8, dtype=torch.int8)}  # of the device's own layout: not read
     log, softmax = x.log_softmax(-1), x.softmax(-1)
     loss = {"grad": one, "self": x, "target": y, "reduction": 1}
+    series, taps, shift, long = (
+        torch.rand(5, 2, 3),
+        torch.rand(3, 3, 4),
+        torch.rand(4),
+        torch.rand(5, 2, 4),
+    )
+
+    chances = {
+        "logProbs": torch.rand(7, 2, 5).log_softmax(-1),
+        "targets": torch.tensor([[1, 2, 1], [4, 3, 0]]),
+        "inputLengths": [7, 6],
+        "targetLengths": [3, 2],
+    }
+    likelihood, alpha = aten._ctc_loss(*chances.values())
+
+    def fast_gelu(t):
+        return t * (1.702 * t).sigmoid()
+
     return {
         "AvgPool2d": (
             {
@@ -177,9 +211,46 @@ def _network_calls() -> dict[str, tuple[dict, list]]:
             {"grad": halved, "self": image, **mask, **pool},
             _gradients(lambda t: F.max_pool2d(t, 2), [image], halved),
         ),
+        "Prelu": ({"self": x - 0.5, "weight": weight}, [aten._prelu_kernel(x - 0.5, weight)]),
         "PreluBackward": (
             {"grad": y, "self": x - 0.5, "weight": weight},
             _gradients(F.prelu, [x - 0.5, weight], y),
+        ),
+        "BatchNormReduce": (
+            {"x": image},
+            [image.sum((0, 2, 3)), image.square().sum((0, 2, 3))],
+        ),
+        "ConvTbcBackward": (
+            {"self": long, "input": series, "weight": taps, "bias": shift, "pad": 1},
+            _gradients(lambda *t: torch.conv_tbc(*t, 1), [series, taps, shift], long),
+        ),
+        "CtcLoss": (chances, [likelihood, F.pad(alpha, (0, 9), value=-torch.inf)]),
+        "CtcLossBackward": (
+            {
+                "grad": torch.ones(2),
+                "log_probs": chances["logProbs"],
+                "targets": chances["targets"],
+                "input_lengths": [7, 6],
+                "target_lengths": [3, 2],
+                "neg_log_likelihood": likelihood,
+                "log_alpha": F.pad(alpha, (0, 9)),
+            },
+            [
+                aten._ctc_loss_backward(
+                    torch.ones(2), *list(chances.values())[:4], likelihood, alpha, 0, False
+                )
+            ],
+        ),
+        "KlDivTargetBackward": (
+            {"grad": one, "self": log, "target": y, "reduction": 1},
+            _gradients(lambda t: F.kl_div(log, t, reduction="mean"), [y], one),
+        ),
+        "FastGelu": ({"self": x}, [fast_gelu(x)]),
+        "FastGeluBackward": ({"grad": y, "self": x}, _gradients(fast_gelu, [x], y)),
+        "LogSigmoidForward": ({"self": x}, [F.logsigmoid(x), aten.log_sigmoid_forward(x)[1]]),
+        "LogSigmoidBackward": (
+            {"grad": y, "self": x - 0.5, "buffer": torch.empty(0)},
+            _gradients(F.logsigmoid, [x - 0.5], y),
         ),
         "RReluWithNoise": (
             {"self": x - 0.5, "noise": torch.zeros(4, 6), "lower": 0.25, "upper": 0.5},
@@ -216,6 +287,9 @@ def _transformer_calls() -> dict[str, tuple[dict, list]]:
 
     def norm(x, gamma):
         return F.rms_norm(x, (6,), gamma, 1e-5)
+
+    def neighbours(x, cos, sin):
+        return x * cos + torch.stack((-x[:, 1::2], x[:, ::2]), -1).flatten(-2) * sin
 
     def swiglu(t):
         return F.silu(t[:, :3]) * t[:, 3:]
@@ -260,6 +334,14 @@ def _transformer_calls() -> dict[str, tuple[dict, list]]:
         "RotaryPositionEmbedding": (
             {"x": x, "cos": cos, "sin": sin, "mode": 0},
             [x * cos + torch.cat((-x[:, 3:], x[:, :3]), -1) * sin],
+        ),
+        "RotaryPositionEmbeddingGrad": (
+            {"dy": y, "cos": cos, "sin": sin, "x": x, "mode": 1},
+            _gradients(neighbours, [x, cos, sin], y),
+        ),
+        "ScaledMaskedSoftmax": (
+            {"x": scores, "mask": scores[:, :1] > 1, "scale": 0.5},
+            [(scores * 0.5).masked_fill(scores[:, :1] > 1, -10000).softmax(-1)],
         ),
         "SwiGlu": ({"x": x, "dim": 1}, [swiglu(x)]),
         "SwiGluGrad": ({"dy": half, "x": x, "dim": 1}, _gradients(swiglu, [x], half)),

@@ -44,7 +44,8 @@ RANDOM = {
     "InplaceBernoulliTensor",
     "InplaceRandom",
 }
-RANDOM |= {"Randperm", "Multinomial", "NormalFloatFloat"}
+RANDOM |= {"Randperm", "Multinomial", "NormalFloatFloat", "NormalTensorTensor", "NormalTensorFloat"}
+RANDOM |= {"NormalFloatTensor", "InplaceRandomWithoutFromTo", "DropoutGenMask", "DropoutGenMaskV2"}
 RUN_FAILED = 507000  # what a stream says of a run that PyTorch refuses
 # Outputs that PyTorch leaves partly unwritten.
 UNDEFINED = {("CtcLoss", "logAlpha")}
@@ -145,6 +146,51 @@ def test_equals_the_composition(row, caller):
     _compare(caller, row, *aten_compositions.calls()[row.name])
 
 
+def test_masks_of_dropout_leave_their_part(caller):
+    rows = {row.name: row for row in ROWS}
+    ones, made = torch.ones(100, 100), []
+    for name, seed in (("DropoutGenMask", 1), ("DropoutGenMaskV2", 1), ("DropoutGenMaskV2", 2)):
+        mask, out = torch.zeros(1264, dtype=torch.uint8), torch.zeros(100, 100)
+        given = {"shape": [100, 100], "prob": 0.3, "seed": seed, "probDataType": torch.float32}
+        caller.call(rows[name], given | {"out": mask})
+        caller.call(rows["DropoutDoMask"], {"self": ones, "mask": mask, "prob": 0.3, "out": out})
+        torch.testing.assert_close(out[out != 0], torch.full_like(out[out != 0], 1 / 0.7))
+        assert 0.27 < (out == 0).float().mean() < 0.33
+        made.append(out)
+    assert torch.equal(made[0], made[1]) and not torch.equal(made[1], made[2])
+
+
+def test_normal_numbers_have_their_mean_and_deviation(caller):
+    rows = {row.name: row for row in ROWS}
+    mean, std = torch.tensor([[2.0], [-5.0]]), torch.tensor([[0.5], [3.0]])
+    for name in ("NormalTensorTensor", "NormalTensorFloat", "NormalFloatTensor"):
+        given = {"mean": 4.0 if "FloatT" in name else mean, "std": std, "seed": 5}
+        if name.endswith("Float"):
+            given["std"] = 2.0
+        out = torch.zeros(2, 5000)
+        caller.call(rows[name], given | {"out": out})
+        wanted = torch.broadcast_tensors(*map(torch.as_tensor, (given["mean"], given["std"], std)))
+        torch.testing.assert_close(out.mean(1), wanted[0][:, 0], rtol=0, atol=0.2)
+        torch.testing.assert_close(out.std(1), wanted[1][:, 0], rtol=0.1, atol=0)
+
+
+def test_attention_drops_what_its_mask_says(caller):
+    row = next(row for row in ROWS if row.name == "FlashAttentionScore")
+    values, results = aten_compositions.calls()[row.name]
+    kept = torch.zeros(2 * 5 * 5)
+    bits = torch.tensor([0b01001101] * 16, dtype=torch.uint8)
+    for i in range(50):
+        kept[i] = (0b01001101 >> i % 8) & 1
+    q, k, v = values["query"], values["key"], values["value"]
+    weights = (q @ k.mT * 0.5).softmax(-1) * kept.view(1, 2, 5, 5) / 0.8
+    _compare(
+        caller,
+        row,
+        values | {"dropMask": bits, "keepProb": 0.8},
+        [*results[:3], weights @ v],
+    )
+
+
 def _wrong(kind, value):
     """Wrong values of a parameter, each with the expression that must stand in the refusal."""
     yield Destroyed(value), "not a live handle"
@@ -154,6 +200,10 @@ def _wrong(kind, value):
         yield torch.zeros((2,) * 8 + (3,)), "has shape|data type"
     if kind in ("TL", "ML", "OL"):
         yield [OfType(torch.zeros(t.shape, dtype=torch.uint8), FLOAT8) for t in value], "data type"
+    if kind == "S":
+        yield OfType(1.0, FLOAT8), "has data type"
+    if kind == "SL":
+        yield [OfType(1.0, FLOAT8) for _ in value], "has data type"
 
 
 def _bytes(values) -> list[bytes]:
@@ -201,6 +251,39 @@ def test_another_rank_is_refused_or_computed(row, usable, caller):
             assert refused.code in (161002, RUN_FAILED)
             assert len(str(refused)) > len("161002: aclnn: ") + len(row.name)
             assert refused.code == RUN_FAILED or _bytes(tried) == before
+
+
+def _unexpected(kind, value):
+    """Values of a parameter that few functions have a use for."""
+    if kind in ("S", "SL"):
+        for one in (1 + 2j, float("nan"), True, -(2**62)):
+            yield [one for _ in value] if kind == "SL" else one
+    if kind in ("I", "F", "B", "SL", "TL", "OL", "ML"):
+        value = list(value)
+        yield from ([], value[:-1], value + value[-1:], value * 9)
+    if kind == "I":
+        yield from ([-(2**62) for _ in value], [2**62 for _ in value])
+
+
+@by_name
+def test_unexpected_scalars_and_lengths_are_refused_or_computed(row, usable, caller):
+    if row.name in WITHOUT_CALLS or row.name in RANDOM or row.fallback:
+        pytest.skip("no call is known")
+    values, results = usable[row.name][0] if row.operator else aten_compositions.calls()[row.name]
+    values = values.copy()
+    _add_outputs(row, values, results)
+    before = _bytes(values)
+    for p in row.parameters:
+        if p.kind in PLAIN or values.get(p.name) is None:
+            continue
+        for unexpected in _unexpected(p.kind, values[p.name]):
+            tried = copy.deepcopy(values)
+            try:
+                caller.call(row, tried | {p.name: unexpected})
+            except AclnnError as refused:
+                assert refused.code in (161001, 161002, RUN_FAILED), f"{p.name}={unexpected}"
+                assert len(str(refused)) > len("161002: aclnn: ") + len(row.name)
+                assert refused.code == RUN_FAILED or _bytes(tried) == before
 
 
 def test_most_rows_are_compared(usable):

@@ -74,6 +74,9 @@ struct Backend {
   std::string (*check_row)(const Row& row);
 };
 
+// Behind it the file says, in plain bytes, which PyTorch it was built for.
+inline constexpr char kBuiltFor[] = "portacl_aten for PyTorch ";
+
 // The one function that the library exports: const Backend* portaclAtenBackend().
 inline constexpr char kBackendFunction[] = "portaclAtenBackend";
 using BackendFunction = const Backend* (*)();

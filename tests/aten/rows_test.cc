@@ -4,7 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <sstream>
 #include <string>
+#include <vector>
 
 #include "acl/acl.h"
 #include "aten/backend.h"
@@ -43,12 +48,34 @@ class AtenRows : public testing::Test {
   const portacl::aten::Backend* backend_ = nullptr;
 };
 
-TEST_F(AtenRows, PyTorchHasWhatEachCalls) {
-  for (const Row* const row : kRows) {
-    EXPECT_EQ(backend_->check_row(*row), "") << row->function << " = " << row->right;
+// Functions that lacking.txt has below "## PyTorch 1.13".
+std::set<std::string> Lacking(const std::string& torch) {
+  std::ifstream file(PORTACL_ATEN_LACKING);
+  EXPECT_TRUE(file) << PORTACL_ATEN_LACKING;
+  std::set<std::string> functions;
+  bool here = false;
+  for (std::string line; std::getline(file, line);) {
+    if (line.rfind('#', 0) == 0) {
+      here = line == "## PyTorch " + torch;
+      continue;
+    }
+    std::istringstream names(line);
+    for (std::string name; here && names >> name;) functions.insert("aclnn" + name);
   }
-  for (const Row* const row : kFallbackRows) {
-    EXPECT_EQ(backend_->check_row(*row), "") << row->function << " = " << row->right;
+  return functions;
+}
+
+TEST_F(AtenRows, PyTorchHasWhatEachCalls) {
+  const std::set<std::string> lacking = Lacking(backend_->torch);
+  std::vector<const Row*> rows(std::begin(kRows), std::end(kRows));
+  rows.insert(rows.end(), std::begin(kFallbackRows), std::end(kFallbackRows));
+  for (const Row* const row : rows) {
+    const std::string error = backend_->check_row(*row);
+    if (lacking.count(row->function) == 0) {
+      EXPECT_EQ(error, "") << row->function << " = " << row->right;
+    } else {
+      EXPECT_THAT(error, HasSubstr("PyTorch ")) << row->function << " is in lacking.txt";
+    }
   }
 }
 
@@ -64,7 +91,7 @@ TEST_F(AtenRows, MistakesAreNamed) {
   EXPECT_THAT(Check("softmax.int(dim, self)"), HasSubstr("self of the operator is a tensor"));
   EXPECT_THAT(Check("softmax.int(self, self)"), HasSubstr("dim of the operator is no tensor"));
   EXPECT_THAT(Check("exp_(self)"), HasSubstr("writes its argument self"));
-  EXPECT_THAT(Check("_assert_scalar(dim, 'words')"), HasSubstr("has 0 results"));
+  EXPECT_THAT(Check("_assert_async(self)"), HasSubstr("has 0 results"));
 }
 
 }  // namespace

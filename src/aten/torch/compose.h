@@ -7,13 +7,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "aten/row.h"
+#include "aten/torch/torch_version.h"
 
 namespace portacl::aten {
 
@@ -34,8 +34,8 @@ class Inputs {
     const c10::IValue& value = (*this)[name];
     return value.isNone() ? at::Tensor() : value.toTensor();
   }
-  std::optional<at::Tensor> opt(std::string_view name) const {
-    return has(name) ? std::optional<at::Tensor>(t(name)) : std::nullopt;
+  Optional<at::Tensor> opt(std::string_view name) const {
+    return has(name) ? Optional<at::Tensor>(t(name)) : Optional<at::Tensor>();
   }
   Tensors list(std::string_view name) const { return (*this)[name].toTensorVector(); }
   int64_t i(std::string_view name) const { return (*this)[name].toInt(); }
@@ -72,6 +72,9 @@ inline std::vector<int64_t> Last(int64_t count) {
   for (int64_t i = count; i > 0; --i) dims.push_back(-i);
   return dims;
 }
+
+// A bit for each element, the first one lowest, packed in blocks of 16 bytes: as BOOL in `sizes`.
+at::Tensor Unpacked(const at::Tensor& mask, c10::IntArrayRef sizes);
 
 // What each of the files compose_*.cc has.
 std::span<const NamedComposition> CompositionsOfTransformers();

@@ -1,8 +1,8 @@
 // Compositions of networks: pooling, normalisation, activations, losses.
 #include <ATen/ATen.h>
 
+#include <algorithm>
 #include <cmath>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -24,11 +24,15 @@ Tensors SoftmaxCrossEntropyWithLogits(const Inputs& in) {
   return {-(labels * log).sum(-1), log.exp() - labels};
 }
 
+Optional<int64_t> Divisor(const Inputs& in, std::string_view name = "divisor") {
+  const int64_t divisor = in.i(name);
+  return divisor == 0 ? Optional<int64_t>() : Optional<int64_t>(divisor);
+}
+
 Tensors AvgPool2d(const Inputs& in) {
-  const int64_t divisor = in.i("divisorOverride");
   return {at::avg_pool2d(in.t("self"), in.ints("kernelSize"), in.ints("strides"),
                          in.ints("paddings"), in.b("ceilMode"), in.b("countIncludePad"),
-                         divisor == 0 ? std::nullopt : std::optional<int64_t>(divisor))};
+                         Divisor(in, "divisorOverride"))};
 }
 
 Tensors MaxPool(const Inputs& in) {
@@ -41,9 +45,6 @@ Tensors MaxPool(const Inputs& in) {
                          in.ints("dilations"), in.b("ceilMode"))};
 }
 
-std::optional<int64_t> Divisor(const Inputs& in) {
-  return in.i("divisor") == 0 ? std::nullopt : std::optional<int64_t>(in.i("divisor"));
-}
 Tensors AvgPool2dBackward(const Inputs& in) {
   return {at::avg_pool2d_backward(in.t("grad"), in.t("self"), in.ints("kernel"), in.ints("stride"),
                                   in.ints("padding"), in.b("ceil"), in.b("count"), Divisor(in))};
@@ -96,8 +97,8 @@ Tensors ConvDepthwise2d(const Inputs& in) {
                      in.ints("padding"), in.ints("dilation"), in.t("self").size(-3))};
 }
 
-std::optional<double> Eps(const Inputs& in) {
-  return in.d("eps") < 0 ? std::nullopt : std::optional<double>(in.d("eps"));
+Optional<double> Eps(const Inputs& in) {
+  return in.d("eps") < 0 ? Optional<double>() : Optional<double>(in.d("eps"));
 }
 Tensors Logit(const Inputs& in) { return {at::logit(in.t("self"), Eps(in))}; }
 Tensors LogitGrad(const Inputs& in) {
@@ -111,10 +112,15 @@ Tensors SoftmaxBackward(const Inputs& in) {
   return {at::_softmax_backward_data(in.t("grad"), in.t("output"), in.i("dim"),
                                      in.t("grad").scalar_type())};
 }
+// PyTorch 1.13 has no _prelu_kernel.
+Tensors Prelu(const Inputs& in) {
+  const Tensor self = in.t("self");
+  return {at::where(self > 0, self, in.t("weight") * self)};
+}
 Tensors PreluBackward(const Inputs& in) {
-  const auto r = at::_prelu_kernel_backward(in.t("grad"), in.t("self"), in.t("weight"));
-  Tensor gw = std::get<1>(r);
-  return {std::get<0>(r), at::sum_to(gw, in.t("weight").sizes())};
+  const Tensor grad = in.t("grad"), self = in.t("self"), weight = in.t("weight");
+  const Tensor gw = at::where(self > 0, at::zeros({}, self.options()), self * grad);
+  return {at::where(self > 0, grad, weight * grad), at::sum_to(gw, weight.sizes())};
 }
 
 Tensors L1LossBackward(const Inputs& in) {
@@ -130,6 +136,65 @@ Tensors KlDivBackward(const Inputs& in) {
                  : at::where(target > 0, -target * in.t("grad"), at::zeros({}, target.options()));
   g = g.expand(at::infer_size(self.sizes(), g.sizes()));
   return {in.i("reduction") == 1 ? g / static_cast<double>(self.numel()) : g};
+}
+
+Tensors FastGelu(const Inputs& in) {
+  const Tensor x = Wide(in.t("self"));
+  return {x * at::sigmoid(1.702 * x)};
+}
+Tensors FastGeluBackward(const Inputs& in) {
+  const Tensor x = Wide(in.t("self")), sigmoid = at::sigmoid(1.702 * x);
+  return {Wide(in.t("grad")) * sigmoid * (1 + 1.702 * x * (1 - sigmoid))};
+}
+
+// A device leaves the buffer empty.
+Tensors LogSigmoidForward(const Inputs& in) {
+  const auto [out, buffer] = at::log_sigmoid_forward(in.t("self"));
+  return {out, in.t("buffer").numel() == 0 ? Tensor() : buffer};
+}
+Tensors LogSigmoidBackward(const Inputs& in) {
+  const Tensor buffer = in.t("buffer");
+  return {at::log_sigmoid_backward(
+      in.t("grad"), in.t("self"),
+      buffer.numel() == 0 ? std::get<1>(at::log_sigmoid_forward(in.t("self"))) : buffer)};
+}
+
+Tensors ConvTbcBackward(const Inputs& in) {
+  const auto r =
+      at::conv_tbc_backward(in.t("self"), in.t("input"), in.t("weight"), in.t("bias"), in.i("pad"));
+  return {std::get<0>(r), std::get<1>(r), std::get<2>(r)};
+}
+
+Tensors BatchNormReduce(const Inputs& in) {
+  const Tensor x = Wide(in.t("x"));
+  return {x.sum(NotChannel(x)), at::square(x).sum(NotChannel(x))};
+}
+
+Tensors KlDivTargetBackward(const Inputs& in) {
+  const Tensor target = in.t("target"), self = in.t("self");
+  Tensor g = in.b("logTarget")
+                 ? target.exp() * (target + 1 - self)
+                 : at::where(target > 0, target.log() + 1 - self, at::zeros({}, target.options()));
+  g = at::sum_to(in.t("grad") * g, target.sizes());
+  return {in.i("reduction") == 1 ? g / static_cast<double>(self.numel()) : g};
+}
+
+// A device gives more columns than PyTorch; nobody but the gradient reads them.
+Tensors CtcLoss(const Inputs& in) {
+  const auto [loss, alpha] =
+      at::_ctc_loss(in.t("logProbs"), in.t("targets"), in.ints("inputLengths"),
+                    in.ints("targetLengths"), in.i("blank"), in.b("zeroInfinity"));
+  const int64_t more = in.t("logAlpha").size(-1) - alpha.size(-1);
+  return {loss, more > 0 ? at::constant_pad_nd(alpha, {0, more}, -INFINITY) : alpha};
+}
+Tensors CtcLossBackward(const Inputs& in) {
+  const std::vector<int64_t> lengths = in.ints("target_lengths");
+  int64_t most = 0;
+  for (const int64_t length : lengths) most = std::max(most, length);
+  return {at::_ctc_loss_backward(in.t("grad"), in.t("log_probs"), in.t("targets"),
+                                 in.ints("input_lengths"), lengths, in.t("neg_log_likelihood"),
+                                 in.t("log_alpha").slice(-1, 0, 2 * most + 1).contiguous(),
+                                 in.i("blank"), in.b("zero_infinity"))};
 }
 
 Tensors BceWithLogitsBackward(const Inputs& in) {
@@ -182,10 +247,20 @@ constexpr NamedComposition kAll[] = {
     {"LogitGrad", LogitGrad},
     {"LogSoftmaxBackward", LogSoftmaxBackward},
     {"SoftmaxBackward", SoftmaxBackward},
+    {"Prelu", Prelu},
     {"PreluBackward", PreluBackward},
     {"L1LossBackward", L1LossBackward},
     {"KlDivBackward", KlDivBackward},
     {"BceWithLogitsBackward", BceWithLogitsBackward},
+    {"FastGelu", FastGelu},
+    {"FastGeluBackward", FastGeluBackward},
+    {"LogSigmoidForward", LogSigmoidForward},
+    {"LogSigmoidBackward", LogSigmoidBackward},
+    {"KlDivTargetBackward", KlDivTargetBackward},
+    {"CtcLoss", CtcLoss},
+    {"CtcLossBackward", CtcLossBackward},
+    {"ConvTbcBackward", ConvTbcBackward},
+    {"BatchNormReduce", BatchNormReduce},
     {"MaxPoolMask", MaxPoolMask},
     {"MaxPoolMaskBackward", MaxPoolMaskBackward},
     {"EmbeddingRenorm", EmbeddingRenorm},

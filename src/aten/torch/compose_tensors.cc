@@ -1,8 +1,8 @@
 // Compositions on tensors: indices, scatter, random numbers, matrices, lists.
 #include <ATen/ATen.h>
 
+#include <algorithm>
 #include <cmath>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -11,9 +11,20 @@
 #include "aten/torch/compose.h"
 
 namespace portacl::aten {
-namespace {
 
 using at::Tensor;
+
+Tensor Unpacked(const Tensor& mask, c10::IntArrayRef sizes) {
+  const Tensor bits = mask.reshape({-1, 1}).to(at::kInt).bitwise_right_shift(
+      at::arange(8, mask.options().dtype(at::kInt)));
+  int64_t count = 1;
+  for (const int64_t size : sizes) count *= size;
+  TORCH_CHECK(mask.numel() * 8 >= count, "mask has bits for ", mask.numel() * 8,
+              " elements, but there are ", count);
+  return bits.bitwise_and(1).reshape({-1}).slice(0, 0, count).reshape(sizes).to(at::kBool);
+}
+
+namespace {
 
 Tensors GatherV2(const Inputs& in) {
   const Tensor self = in.t("self"), index = in.t("index");
@@ -30,7 +41,7 @@ Tensors IndexFill(const Inputs& in) {
   return {at::index_fill(self, in.i("dim"), index, in.s("value"))};
 }
 
-std::string_view ScatterName(int64_t mode) {
+Text ScatterName(int64_t mode) {
   TORCH_CHECK(mode == 1 || mode == 2, "reduce is ", mode,
               ", but must be 0, 1 (add) or 2 (multiply)");
   return mode == 1 ? "add" : "multiply";
@@ -46,21 +57,40 @@ Tensors SumList(const Inputs& in) { return {at::stack(in.list("tensors")).sum(0)
 Tensors AddScalarTensor(const Inputs& in) {
   return {at::add(in.t("other") * in.s("alpha"), in.s("self"))};
 }
+
+// One axis after the other, the last first; PyTorch 1.13 has no other way.
+template <class Reduce>
+Tensors OverAxes(const Inputs& in, Reduce&& reduce) {
+  Tensor t = in.t("self");
+  std::vector<int64_t> dims = in.ints("dims");
+  if (dims.empty()) return {t.ne(0)};
+  for (int64_t& dim : dims) dim = at::maybe_wrap_dim(dim, t.dim());
+  std::sort(dims.rbegin(), dims.rend());
+  for (size_t i = 0; i < dims.size(); ++i) {
+    TORCH_CHECK(i == 0 || dims[i] != dims[i - 1], "dim ", dims[i], " appears twice in dims");
+    t = reduce(t, dims[i], in.b("keepdim"));
+  }
+  return {t};
+}
+
 Tensors All(const Inputs& in) {
-  return {at::all(in.t("self"), at::OptionalIntArrayRef(in.ints("dims")), in.b("keepdim"))};
+  return OverAxes(in,
+                  [](const Tensor& t, int64_t dim, bool keep) { return at::all(t, dim, keep); });
 }
 Tensors Any(const Inputs& in) {
-  return {at::any(in.t("self"), at::OptionalIntArrayRef(in.ints("dims")), in.b("keepdim"))};
+  return OverAxes(in,
+                  [](const Tensor& t, int64_t dim, bool keep) { return at::any(t, dim, keep); });
 }
+
 Tensors Aminmax(const Inputs& in) {
   return {at::amin(in.t("self"), in.ints("dims"), in.b("keepdim")),
           at::amax(in.t("self"), in.ints("dims"), in.b("keepdim"))};
 }
 
-std::optional<std::string_view> Rounding(const Inputs& in) {
-  return in.i("mode") == 1   ? std::optional<std::string_view>("trunc")
-         : in.i("mode") == 2 ? std::optional<std::string_view>("floor")
-                             : std::nullopt;
+Optional<Text> Rounding(const Inputs& in) {
+  return in.i("mode") == 1   ? Optional<Text>("trunc")
+         : in.i("mode") == 2 ? Optional<Text>("floor")
+                             : Optional<Text>();
 }
 
 Tensors DivMod(const Inputs& in) { return {at::div(in.first(), in.t("other"), Rounding(in))}; }
@@ -72,13 +102,10 @@ Tensors Equal(const Inputs& in) {
 }
 
 // An empty tensor that is not of one dimension stands for an axis without indices.
-c10::List<std::optional<Tensor>> Indices(const Inputs& in) {
-  c10::List<std::optional<Tensor>> list;
+c10::List<Optional<Tensor>> Indices(const Inputs& in) {
+  c10::List<Optional<Tensor>> list;
   for (const Tensor& t : in.list("indices")) {
-    if (t.numel() == 0)
-      list.push_back(std::nullopt);
-    else
-      list.push_back(t);
+    list.push_back(t.numel() == 0 ? Optional<Tensor>() : Optional<Tensor>(t));
   }
   return list;
 }
@@ -88,7 +115,7 @@ Tensors IndexPut(const Inputs& in) {
   return {at::index_put(in.t("selfRef"), Indices(in), in.t("values"), in.b("accumulate"))};
 }
 Tensors LinalgQr(const Inputs& in) {
-  constexpr std::string_view kModes[] = {"reduced", "complete", "r"};
+  constexpr Text kModes[] = {"reduced", "complete", "r"};
   const int64_t mode = in.i("mode");
   TORCH_CHECK(mode >= 0 && mode <= 2, "mode is ", mode, ", but must be 0, 1 or 2");
   const auto [q, r] = at::linalg_qr(in.t("self"), kModes[mode]);
@@ -151,8 +178,7 @@ Tensors BernoulliTensor(const Inputs& in) {
 
 Tensors Random(const Inputs& in) {
   Tensor t = at::empty_like(in.t("selfRef"), at::MemoryFormat::Contiguous);
-  return {t.is_meta() ? t
-                      : t.random_(in.i("from"), std::optional<int64_t>(in.i("to")), Seeded(in))};
+  return {t.is_meta() ? t : t.random_(in.i("from"), Optional<int64_t>(in.i("to")), Seeded(in))};
 }
 
 Tensors Randperm(const Inputs& in) {
@@ -178,14 +204,50 @@ Tensors FillDiagonal(const Inputs& in) {
   return {in.t("selfRef").clone().fill_diagonal_(in.s("value"), in.b("wrap"))};
 }
 const char* ReduceName(int64_t mode) {
-  static const char* const names[] = {"sum", "prod", "mean", "amax", "amin"};
-  TORCH_CHECK(mode >= 0 && mode < 5, "reduction ", mode);
-  return names[mode];
+  static const char* const names[] = {"sum", "prod", "amax", "amin", "mean"};
+  TORCH_CHECK(mode >= 1 && mode <= 5, "reduce is ", mode,
+              ", but must be 0, 1 (sum), 2 (product), 3 (maximum), 4 (minimum) or 5 (mean)");
+  return names[mode - 1];
 }
 
 Tensors ScatterReduce(const Inputs& in) {
-  return {at::scatter_reduce(in.first(), in.i("dim"), in.t("index").to(at::kLong), in.t("src"),
+  const Tensor index = in.t("index").to(at::kLong);
+  if (in.i("reduce") == 0) return {at::scatter(in.first(), in.i("dim"), index, in.t("src"))};
+  return {at::scatter_reduce(in.first(), in.i("dim"), index, in.t("src"),
                              ReduceName(in.i("reduce")), in.b("includeSelf"))};
+}
+
+// Normal numbers of the output's shape, times std, plus mean: each a tensor or a number.
+Tensors NormalTensor(const Inputs& in) {
+  const Tensor out = in.t("out");
+  const auto given = [&](std::string_view name) {
+    return in[name].isTensor() ? in.t(name) : at::scalar_tensor(in.d(name));
+  };
+  const Tensor mean = given("mean"), std = given("std");
+  if (mean.is_meta() || std.is_meta()) return {out};
+  return {at::empty(out.sizes(), at::kFloat).normal_(0, 1, Seeded(in)) * std + mean};
+}
+
+Tensors RandomWithoutFromTo(const Inputs& in) {
+  Tensor t = at::empty_like(in.t("selfRef"), at::MemoryFormat::Contiguous);
+  return {t.is_meta() ? t : t.random_(Seeded(in))};
+}
+
+// The mask's bits are 1 with the probability 1 - prob.
+Tensors DropoutGenMask(const Inputs& in) {
+  int64_t count = 1;
+  for (const int64_t size : in.ints("shape")) count *= size;
+  count = (count + 127) / 128 * 128;
+  const Tensor keep =
+      at::empty({count / 8, 8}, at::kFloat).bernoulli_(1 - in.d("prob"), Seeded(in));
+  const Tensor powers = at::pow(2, at::arange(8));
+  return {at::matmul(keep, powers.to(at::kFloat)).to(at::kByte)};
+}
+
+Tensors DropoutDoMask(const Inputs& in) {
+  const Tensor self = in.t("self");
+  if (in.d("prob") >= 1) return {at::zeros_like(self)};
+  return {self * Unpacked(in.t("mask"), self.sizes()) / (1 - in.d("prob"))};
 }
 
 Tensors Dropout(const Inputs& in) {
@@ -197,9 +259,24 @@ Tensors Dropout(const Inputs& in) {
 }
 
 Tensors ForeachCopy(const Inputs& in) { return in.list("x"); }
+Tensors ForeachZero(const Inputs& in) {
+  Tensors zeros;
+  for (const Tensor& t : in.list("x")) zeros.push_back(at::zeros_like(t));
+  return zeros;
+}
 Tensors Nonzero(const Inputs& in) {
   return in.t("self").is_meta() ? Tensors() : Tensors{at::nonzero(in.t("self"))};
 }
+// repeats: one for each element of the axis.
+Tensors RepeatInterleaveGrad(const Inputs& in) {
+  const Tensor grad = in.t("grad"), repeats = in.t("repeats").to(at::kLong);
+  std::vector<int64_t> sizes = grad.sizes().vec();
+  sizes[static_cast<size_t>(at::maybe_wrap_dim(in.i("dim"), grad.dim()))] = repeats.numel();
+  const Tensor zeros = at::zeros(sizes, grad.options());
+  return {grad.is_meta() ? zeros
+                         : zeros.index_add(in.i("dim"), at::repeat_interleave(repeats), grad)};
+}
+
 Tensors NonzeroV2(const Inputs& in) {
   return in.t("self").is_meta() ? Tensors() : Tensors{at::nonzero(in.t("self")).t()};
 }
@@ -216,11 +293,17 @@ Tensors Unique(const Inputs& in) {
   return {std::get<0>(r), in.b("returnInverse") ? std::get<1>(r) : Tensor()};
 }
 
+Tensors UniqueDim(const Inputs& in) {
+  if (in.t("self").is_meta()) return {};
+  const auto r = at::unique_dim(in.t("self"), in.i("dim"), in.b("sorted"), true, true);
+  return {std::get<0>(r), in.b("returnInverse") ? std::get<1>(r) : Tensor(), std::get<2>(r)};
+}
+
 Tensors UniqueConsecutive(const Inputs& in) {
   if (in.t("self").is_meta()) return {};
   const auto r = at::unique_consecutive(
       in.t("self"), true, true,
-      in.i("dim") == 1000 ? std::nullopt : std::optional<int64_t>(in.i("dim")));
+      in.i("dim") == 1000 ? Optional<int64_t>() : Optional<int64_t>(in.i("dim")));
   return {std::get<0>(r), in.b("returnInverse") ? std::get<1>(r) : Tensor(),
           in.b("returnCounts") ? std::get<2>(r) : Tensor()};
 }
@@ -270,9 +353,16 @@ constexpr NamedComposition kAll[] = {
     {"Dropout", Dropout},
     {"ForeachCopy", ForeachCopy},
     {"Nonzero", Nonzero},
+    {"RepeatInterleaveGrad", RepeatInterleaveGrad},
     {"NonzeroV2", NonzeroV2},
     {"Unique2", Unique2},
     {"Unique", Unique},
+    {"UniqueDim", UniqueDim},
+    {"NormalTensor", NormalTensor},
+    {"RandomWithoutFromTo", RandomWithoutFromTo},
+    {"DropoutGenMask", DropoutGenMask},
+    {"DropoutDoMask", DropoutDoMask},
+    {"ForeachZero", ForeachZero},
     {"UniqueConsecutive", UniqueConsecutive},
     {"Bincount", Bincount},
     {"RRelu", RRelu},

@@ -15,18 +15,39 @@ namespace {
 
 using at::Tensor;
 
-// mode 0: halves, 1: neighbours.
+// By a quarter; mode 0: halves, 1: neighbours.
+Tensor Turned(const Tensor& x, int64_t mode) {
+  if (mode == 0) {
+    const Tensors halves = x.chunk(2, -1);
+    return at::cat({-halves[1], halves[0]}, -1);
+  }
+  const Tensor pairs = x.unflatten(-1, {-1, 2});
+  return at::stack({-pairs.select(-1, 1), pairs.select(-1, 0)}, -1).flatten(-2);
+}
+
 Tensors Rotary(const Inputs& in) {
   const Tensor x = Wide(in.t("x"));
-  Tensor turned;
-  if (in.i("mode") == 0) {
-    const Tensors halves = x.chunk(2, -1);
-    turned = at::cat({-halves[1], halves[0]}, -1);
-  } else {
-    const Tensor pairs = x.unflatten(-1, {-1, 2});
-    turned = at::stack({-pairs.select(-1, 1), pairs.select(-1, 0)}, -1).flatten(-2);
+  return {x * Wide(in.t("cos")) + Turned(x, in.i("mode")) * Wide(in.t("sin"))};
+}
+
+Tensors RotaryGrad(const Inputs& in) {
+  const Tensor dy = Wide(in.t("dy")), cos = in.t("cos"), sin = in.t("sin");
+  Tensors out{dy * Wide(cos) - Turned(dy * Wide(sin), in.i("mode"))};
+  if (in.has("x")) {
+    const Tensor x = Wide(in.t("x"));
+    out.push_back(at::sum_to(dy * x, cos.sizes()));
+    out.push_back(at::sum_to(dy * Turned(x, in.i("mode")), sin.sizes()));
   }
-  return {x * Wide(in.t("cos")) + turned * Wide(in.t("sin"))};
+  return out;
+}
+
+// fixedTriuMask: the mask hides what is above the diagonal.
+Tensors ScaledMaskedSoftmax(const Inputs& in) {
+  const Tensor x = Wide(in.t("x"));
+  const Tensor mask = in.b("fixedTriuMask")
+                          ? at::ones({x.size(-2), x.size(-1)}, x.options().dtype(at::kBool)).triu(1)
+                          : in.t("mask").to(at::kBool);
+  return {at::softmax((x * in.d("scale")).masked_fill(mask, -10000.0), -1)};
 }
 
 Tensors Attention(const Inputs& in) {
@@ -64,7 +85,7 @@ Tensors Attention(const Inputs& in) {
   return results;
 }
 
-// Attention of training. Layouts BSH, SBH, BSND, BNSD; no dropout.
+// Attention of training. Layouts BSH, SBH, BSND, BNSD.
 struct Heads {
   std::string layout;
   int64_t heads;
@@ -98,8 +119,14 @@ Tensor ScoresOf(const Inputs& in, const Tensor& q, const Tensor& k) {
   return scores;
 }
 
+// The weights that dropout leaves.
+Tensor Kept(const Inputs& in, const Tensor& weights) {
+  if (in.d("keepProb") == 1.0) return weights;
+  TORCH_CHECK(in.has("dropMask"), "keepProb is ", in.d("keepProb"), ", but dropMask is null");
+  return weights * Unpacked(in.t("dropMask"), weights.sizes()) / in.d("keepProb");
+}
+
 Tensors FlashAttention(const Inputs& in) {
-  TORCH_CHECK(in.d("keepProb") == 1.0, "dropout inside attention is not served");
   const Heads h{in.text("layout"), in.i("heads")};
   const int64_t kv = h.KvHeads(in.t("query"), in.t("key"));
   const Tensor q = Wide(h.To(in.t("query"), h.heads));
@@ -110,7 +137,7 @@ Tensors FlashAttention(const Inputs& in) {
   std::vector<int64_t> eight(max.sizes().begin(), max.sizes().end());
   eight.back() = 8;
   return {max.expand(eight), sum.expand(eight), Tensor(),
-          h.From(at::matmul(at::softmax(scores, -1), v))};
+          h.From(at::matmul(Kept(in, at::softmax(scores, -1)), v))};
 }
 
 Tensors FlashAttentionGrad(const Inputs& in) {
@@ -120,12 +147,12 @@ Tensors FlashAttentionGrad(const Inputs& in) {
   const Tensor k = Wide(h.To(in.t("key"), kv)).repeat_interleave(group, 1),
                v = Wide(h.To(in.t("value"), kv)).repeat_interleave(group, 1);
   const Tensor p = at::softmax(ScoresOf(in, q, k), -1);
-  const Tensor dp = at::matmul(dy, v.transpose(-1, -2));
+  const Tensor dp = Kept(in, at::matmul(dy, v.transpose(-1, -2)));
   const Tensor ds = p * (dp - (dp * p).sum(-1, true));
   const auto sum = [&](Tensor t) { return h.From(t.unflatten(1, {kv, group}).sum(2)); };
   Tensors out{h.From(at::matmul(ds, k)) * in.d("scale"),
               sum(at::matmul(ds.transpose(-1, -2), q)) * in.d("scale"),
-              sum(at::matmul(p.transpose(-1, -2), dy))};
+              sum(at::matmul(Kept(in, p).transpose(-1, -2), dy))};
   if (in.has("pse")) out.push_back(ds * in.d("scale"));
   return out;
 }
@@ -219,6 +246,8 @@ Tensors RmsNormGrad(const Inputs& in) {
 
 constexpr NamedComposition kAll[] = {
     {"Rotary", Rotary},
+    {"RotaryGrad", RotaryGrad},
+    {"ScaledMaskedSoftmax", ScaledMaskedSoftmax},
     {"Attention", Attention},
     {"FlashAttention", FlashAttention},
     {"FlashAttentionGrad", FlashAttentionGrad},

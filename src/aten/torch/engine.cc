@@ -5,12 +5,6 @@
 #include <c10/core/impl/LocalDispatchKeySet.h>
 #include <c10/util/strides.h>
 
-#if __has_include(<torch/headeronly/version.h>)
-#include <torch/headeronly/version.h>
-#else
-#include <torch/csrc/api/include/torch/version.h>
-#endif
-
 #include <algorithm>
 #include <new>
 #include <string_view>
@@ -20,6 +14,7 @@
 #include "aten/backend.h"
 #include "aten/torch/error.h"
 #include "aten/torch/parsed_row.h"
+#include "aten/torch/torch_version.h"
 #include "aten/torch/values.h"
 #include "aten/torch/worker.h"
 #include "portacl/version.h"
@@ -80,7 +75,7 @@ IValue Coerce(const IValue& value, const c10::TypePtr& type) {
     case TypeKind::TensorType:
       return value.isTensor() ? IValue(Tensors{value.toTensor()}) : value;
     case TypeKind::OptionalType: {
-      c10::List<std::optional<at::Tensor>> list;
+      c10::List<Optional<at::Tensor>> list;
       for (const at::Tensor& tensor : value.toTensorVector()) list.push_back(tensor);
       return list;
     }
@@ -323,7 +318,7 @@ class Call final : public Computation {
     for (at::Tensor& result : *results) {
       if (!result.defined() || result.numel() == 0) continue;
       const Reach read =
-          ReachOf(result.const_data_ptr(), result.sizes(), result.strides(), result.scalar_type());
+          ReachOf(result.data_ptr(), result.sizes(), result.strides(), result.scalar_type());
       for (const Reach& written : outputs) {
         if (read.end <= written.begin || written.end <= read.begin) continue;
         result = result.clone();
@@ -357,7 +352,7 @@ Failure Plan(const Row& row, std::span<const Value> values,
   const Failure thrown = Guarded([&] {
     const ParsedRow& parsed = Parse(row);
     if (!parsed.error.empty()) {
-      failure = {ACLNN_ERR_INNER_FIND_KERNEL_ERROR, parsed.error};
+      failure = {ACLNN_ERR_INNER_NULLPTR, parsed.error};
       return;
     }
     const PlainOperators plain;
@@ -374,9 +369,10 @@ Failure Plan(const Row& row, std::span<const Value> values,
 
 std::string CheckRow(const Row& row) { return Parse(row).error; }
 
-constexpr Backend kBackend{
-    PORTACL_VERSION_STRING,
-    C10_STRINGIZE(TORCH_VERSION_MAJOR) "." C10_STRINGIZE(TORCH_VERSION_MINOR), Plan, CheckRow};
+constexpr Backend kBackend{PORTACL_VERSION_STRING, kTorchVersion, Plan, CheckRow};
+
+// What src/aten/library.cc looks for in the file.
+[[gnu::used]] const char kMark[] = "portacl_aten for PyTorch " PORTACL_TORCH_VERSION;
 
 }  // namespace
 }  // namespace portacl::aten

@@ -148,7 +148,7 @@ void ParseOperator(std::string_view right, ParsedRow* parsed) {
   const std::string name = "aten::" + std::string(full.substr(0, dot));
   const std::string overload(dot == full.npos ? "" : full.substr(dot + 1));
   parsed->op = c10::Dispatcher::singleton().findSchema({name, overload});
-  TORCH_CHECK(parsed->op.has_value(), "this PyTorch has no operator ", full);
+  TORCH_CHECK(parsed->op.has_value(), "PyTorch ", kTorchVersion, " has no operator ", full);
   for (const c10::Argument& argument : parsed->op->schema().arguments()) {
     TORCH_CHECK(argument.alias_info() == nullptr || !argument.alias_info()->isWrite(), full,
                 " writes its argument ", argument.name());

@@ -7,13 +7,13 @@
 #include <ATen/core/ivalue.h>
 
 #include <mutex>
-#include <optional>
 #include <string>
 #include <unordered_set>
 #include <vector>
 
 #include "aten/row.h"
 #include "aten/torch/compose.h"
+#include "aten/torch/torch_version.h"
 
 namespace portacl::aten {
 
@@ -49,7 +49,7 @@ class Accepted {
 struct ParsedRow {
   const Row* row = nullptr;
   Composition composition = nullptr;
-  std::optional<c10::OperatorHandle> op;
+  Optional<c10::OperatorHandle> op;
   std::vector<Mapped> arguments;  // one for each argument of the operator's schema
   std::string error;              // why the row cannot be used
   mutable Accepted accepted;

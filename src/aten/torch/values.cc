@@ -7,6 +7,8 @@
 #include <optional>
 #include <string_view>
 
+#include "aten/torch/torch_version.h"
+
 namespace portacl::aten {
 namespace {
 
@@ -28,13 +30,13 @@ std::optional<at::ScalarType> TypeOf(int32_t dtype) {
     case 6:
       return at::kShort;
     case 7:
-      return at::kUInt16;
+      return kUInt16;
     case 8:
-      return at::kUInt32;
+      return kUInt32;
     case 9:
       return at::kLong;
     case 10:
-      return at::kUInt64;
+      return kUInt64;
     case 11:
       return at::kDouble;
     case 12:
@@ -251,7 +253,7 @@ void Write(const at::Tensor& result, const View& view, void* first) {
   if (result.numel() == 0) return;
   if (result.scalar_type() == view.type && result.nbytes() <= kMostBytes && !result.is_conj() &&
       !result.is_neg() && result.is_contiguous() && IsContiguous(view)) {
-    std::memcpy(first, result.const_data_ptr(), result.nbytes());
+    std::memcpy(first, result.data_ptr(), result.nbytes());
     return;
   }
   if (IsAligned(view, first)) {

@@ -20,10 +20,12 @@ struct OpenMp {
   void (*set)(int) = nullptr;
 
   OpenMp() {
-    void* const torch = dlopen("libtorch_cpu.so", RTLD_LAZY | RTLD_NOLOAD);
-    if (torch == nullptr) return;
-    get = reinterpret_cast<int (*)()>(dlsym(torch, "omp_get_max_threads"));
-    set = reinterpret_cast<void (*)(int)>(dlsym(torch, "omp_set_num_threads"));
+    Dl_info torch;
+    if (dladdr(reinterpret_cast<const void*>(&at::set_num_threads), &torch) == 0) return;
+    void* const library = dlopen(torch.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+    if (library == nullptr) return;
+    get = reinterpret_cast<int (*)()>(dlsym(library, "omp_get_max_threads"));
+    set = reinterpret_cast<void (*)(int)>(dlsym(library, "omp_set_num_threads"));
   }
 };
 
