@@ -1,13 +1,26 @@
-// Finds and loads libportacl_aten.so, the one for the PyTorch that the process has loaded.
+// Finds and loads libportacl_aten.so, the one for the PyTorch that the process has loaded, and has
+// it built where there is none.
 #include "aten/library.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <link.h>
+#include <spawn.h>
+#include <sys/file.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
 
 #include "aten/backend.h"
 #include "base/fork.h"
@@ -16,6 +29,8 @@
 
 namespace portacl::aten {
 namespace {
+
+namespace fs = std::filesystem;
 
 constexpr char kHowTo[] =
     "script/setup --aten and script/build make libportacl_aten.so, which computes this function "
@@ -26,48 +41,77 @@ struct Library {
   std::string why;
 };
 
-// "2.15" of the PyTorch that this process has loaded, "" where there is none or it does not say.
-std::string LoadedTorch() {
-  void* const torch = dlopen("libtorch_cpu.so", RTLD_LAZY | RTLD_NOLOAD);
-  if (torch == nullptr) return "";
-  link_map* map = nullptr;
-  std::string file;
-  if (dlinfo(torch, RTLD_DI_LINKMAP, &map) == 0) file = map->l_name;
-  dlclose(torch);
-  const size_t slash = file.rfind('/');
-  if (slash == std::string::npos) return "";
-  std::ifstream python(file.substr(0, slash) + "/../version.py");
+// A PyTorch: where its libraries are, and its version, "2.15".
+struct Torch {
+  std::string folder;
+  std::string version;
+};
+
+// "2.15" in "'2.15.0+cu132'", "" where there is none.
+std::string TwoNumbers(std::string_view text) {
+  constexpr std::string_view kDigits = "0123456789";
+  const size_t begin = text.find_first_of(kDigits);
+  const size_t dot = text.find('.', begin);
+  if (begin == text.npos || dot == text.npos) return "";
+  return std::string(text.substr(begin, text.find_first_not_of(kDigits, dot + 1) - begin));
+}
+
+// What Python's package and Debian's name of the file say.
+Torch TorchOf(const fs::path& library) {
+  Torch torch{library.parent_path().string(), ""};
+  std::ifstream python(library.parent_path() / ".." / "version.py");
   for (std::string line; std::getline(python, line);) {
-    if (line.rfind("__version__", 0) != 0) continue;
-    const size_t begin = line.find_first_of("0123456789");
-    const size_t dot = line.find('.', begin);
-    if (dot == std::string::npos) return "";
-    return line.substr(begin, line.find_first_not_of("0123456789", dot + 1) - begin);
+    if (line.rfind("__version__", 0) == 0) torch.version = TwoNumbers(line);
   }
-  return "";
+  constexpr size_t kStem = std::string_view("libtorch_cpu.so").size();
+  if (torch.version.empty()) torch.version = TwoNumbers(library.filename().string().substr(kStem));
+  return torch;
 }
 
-std::string OwnFolder() {
+// Without a version where the process has loaded none.
+Torch LoadedTorch() {
+  fs::path file;
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, size_t, void* found) {
+        const std::string_view name = info->dlpi_name;
+        const size_t slash = name.rfind('/');
+        if (slash == name.npos || name.compare(slash + 1, 15, "libtorch_cpu.so") != 0) return 0;
+        *static_cast<fs::path*>(found) = name;
+        return 1;
+      },
+      &file);
+  return file.empty() ? Torch() : TorchOf(file);
+}
+
+fs::path OwnFolder() {
   Dl_info own;
-  if (dladdr(reinterpret_cast<const void*>(&OwnFolder), &own) == 0) return "";
-  const std::string file = own.dli_fname == nullptr ? "" : own.dli_fname;
-  return file.substr(0, file.rfind('/') + 1);
+  if (dladdr(reinterpret_cast<const void*>(&OwnFolder), &own) == 0) return {};
+  return fs::path(own.dli_fname == nullptr ? "" : own.dli_fname).parent_path();
 }
 
-// PORTACL_ATEN_LIBRARY, or the file beside this library.
-std::string FileName(const std::string& torch) {
-  const char* const set = base::settings::AtenLibrary();
-  if (*set != '\0') return set;
-  const std::string stem = OwnFolder() + "libportacl_aten";
-  const std::string exact = stem + "-" + torch + ".so";
-  if (!torch.empty() && access(exact.c_str(), F_OK) == 0) return exact;
-  return stem + ".so";
+// The PyTorch of the Python environment that this library is installed in.
+Torch TorchBeside(const fs::path& own) {
+  const fs::path file = own / ".." / ".." / ".." / "torch" / "lib" / "libtorch_cpu.so";
+  std::error_code error;
+  return fs::exists(file, error) ? TorchOf(file.lexically_normal()) : Torch();
 }
 
-Library Load() {
-  const std::string torch = LoadedTorch();
-  const std::string file = FileName(torch);
-  if (file.find('/') != std::string::npos && access(file.c_str(), F_OK) != 0) {
+std::string Contents(const fs::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+// The PyTorch that a file was built for, found without loading it.
+std::string BuiltFor(const fs::path& file) {
+  const std::string bytes = Contents(file);
+  const size_t mark = bytes.find(kBuiltFor);
+  return mark == bytes.npos ? "" : TwoNumbers(std::string_view(bytes).substr(mark, 64));
+}
+
+Library Open(const fs::path& path, const Torch& loaded) {
+  const std::string file = path.string();
+  std::error_code error_code;
+  if (file.find('/') != file.npos && !fs::exists(path, error_code)) {
     return {nullptr, file + " is not there: " + kHowTo};
   }
   void* const handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -82,11 +126,131 @@ Library Load() {
     return {nullptr, file + " is of portacl " + backend->version + ", but this is portacl " +
                          PORTACL_VERSION_STRING};
   }
-  if (!torch.empty() && torch != backend->torch) {
+  if (!loaded.version.empty() && loaded.version != backend->torch) {
     return {nullptr, file + " was built for PyTorch " + backend->torch +
-                         ", but this process has loaded " + torch + ": " + kHowTo};
+                         ", but this process has loaded " + loaded.version + ": " + kHowTo};
   }
   return {backend, {}};
+}
+
+// A number that changes with the sources.
+uint64_t DigestOf(const fs::path& folder) {
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    if (entry.is_regular_file()) files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  uint64_t digest = 0xcbf29ce484222325u;
+  for (const fs::path& file : files) {
+    for (const char byte : Contents(file)) {
+      digest = (digest ^ static_cast<unsigned char>(byte)) * 0x100000001b3u;
+    }
+  }
+  return digest;
+}
+
+fs::path CacheFolder() {
+  using base::settings::ReadText;
+  if (const char* const cache = base::settings::Cache(); *cache != '\0') return cache;
+  if (const char* const cache = ReadText("XDG_CACHE_HOME"); *cache != '\0') {
+    return fs::path(cache) / "portacl";
+  }
+  const char* const home = ReadText("HOME");
+  return *home == '\0' ? fs::path() : fs::path(home) / ".cache" / "portacl";
+}
+
+// Runs the script; what it says is in `log`.
+bool RunScript(const fs::path& script, const Torch& torch, const fs::path& file,
+               const fs::path& log) {
+  std::string words[] = {"sh", script.string(), torch.folder, file.string()};
+  char* arguments[] = {words[0].data(), words[1].data(), words[2].data(), words[3].data(), nullptr};
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, 1, log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
+  posix_spawn_file_actions_adddup2(&actions, 1, 2);
+  pid_t child = 0;
+  const int error = posix_spawn(&child, "/bin/sh", &actions, nullptr, arguments, environ);
+  posix_spawn_file_actions_destroy(&actions);
+  if (error != 0) return false;
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return access(file.c_str(), F_OK) == 0;  // a program that ignores SIGCHLD sees no status
+}
+
+// A lock of a file among processes, while it lives.
+class Lock {
+ public:
+  explicit Lock(const fs::path& file)
+      : fd_(open(file.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0644)) {
+    if (fd_ >= 0) flock(fd_, LOCK_EX);
+  }
+  ~Lock() {
+    if (fd_ >= 0) close(fd_);
+  }
+  Lock(const Lock&) = delete;
+  Lock& operator=(const Lock&) = delete;
+  bool held() const { return fd_ >= 0; }
+
+ private:
+  const int fd_;
+};
+
+// The file for that PyTorch in the user's cache, built if it is not there.
+Library Build(const Torch& torch, const fs::path& sources, const Torch& loaded) {
+  char name[96];
+  std::snprintf(name, sizeof name, "libportacl_aten-torch%s-%016llx.so", torch.version.c_str(),
+                static_cast<unsigned long long>(DigestOf(sources)));
+  const fs::path folder = CacheFolder() / "aten";
+  const fs::path file = folder / name;
+  std::error_code error;
+  fs::create_directories(folder, error);
+  const Lock lock(folder / "lock");
+  if (!lock.held()) {
+    return {nullptr, "cannot write " + folder.string() + "; PORTACL_CACHE names another folder"};
+  }
+  if (!fs::exists(file, error)) {
+    std::fprintf(stderr, "portacl: building for PyTorch %s, once (a minute or two): %s\n",
+                 torch.version.c_str(), file.c_str());
+    const fs::path log = folder / "build.log";
+    if (!RunScript(sources / "build.sh", torch, file, log)) {
+      const std::string said = Contents(log);
+      return {nullptr, "libportacl_aten.so cannot be built for PyTorch " + torch.version + ": " +
+                           said.substr(0, said.find('\n')) + " (" + log.string() + ")"};
+    }
+  }
+  return Open(file, loaded);
+}
+
+Library Find() {
+  const Torch loaded = LoadedTorch();
+  if (const char* const set = base::settings::AtenLibrary(); *set != '\0') return Open(set, loaded);
+  const fs::path own = OwnFolder();
+  std::error_code error;
+  fs::path beside = own / "libportacl_aten.so";
+  const fs::path packaged = own / "portacl" / "libportacl_aten.so";  // Debian's libportacl-aten
+  if (!fs::exists(beside, error) && fs::exists(packaged, error)) beside = packaged;
+  if (!loaded.version.empty()) {
+    const fs::path exact = own / ("libportacl_aten-" + loaded.version + ".so");
+    if (fs::exists(exact, error)) return Open(exact, loaded);
+  }
+  const bool there = fs::exists(beside, error);
+  if (there && (loaded.version.empty() || BuiltFor(beside) == loaded.version)) {
+    return Open(beside, loaded);
+  }
+  const Torch torch = loaded.version.empty() ? TorchBeside(own) : loaded;
+  const fs::path sources = own / "portacl_aten";
+  if (torch.version.empty() || !fs::exists(sources / "build.sh", error))
+    return Open(beside, loaded);
+  return Build(torch, sources, loaded);
+}
+
+Library Load() {
+  try {
+    return Find();
+  } catch (const std::exception& error) {
+    return {nullptr, error.what()};
+  }
 }
 
 const Library& Loaded() {

@@ -39,7 +39,7 @@ namespace portacl::base::settings {
   TEXT(Log, "PORTACL_LOG", "the log's level, and whether calls are logged")                      \
   TEXT(Trace, "PORTACL_TRACE", "the file of a timeline")                                         \
   PYTHON(PoolMegabytes, "PORTACL_POOL_MB", "memory of large results that is kept for the next")  \
-  PYTHON(Cache, "PORTACL_CACHE", "the folder of files built once a machine")                     \
+  TEXT(Cache, "PORTACL_CACHE", "the folder of files built once a machine")                       \
   TEXT(Npu, "PORTACL_NPU", "0: torch_npu's operators that portacl lacks do not run")             \
   PYTHON(Torch, "PORTACL_TORCH", "1, forward: portacl under PyTorch without an import")          \
   PYTHON(NpuRandom, "PORTACL_NPU_RANDOM", "cpu: random numbers of the CPU's generator")          \

@@ -1,0 +1,33 @@
+#!/bin/sh
+# Builds libportacl_aten.so of the sources beside this file, where it is installed: what libportacl.so
+# starts where a process uses a PyTorch that no file is there for.
+#
+#   build.sh FOLDER OUTPUT     FOLDER holds PyTorch's libtorch_cpu.so
+#
+# CXX names another compiler than c++, CXXFLAGS more options.
+set -eu
+here=$(cd -- "$(dirname -- "$0")" && pwd)
+torch=$1
+output=$2
+compiler=${CXX:-}
+for each in c++ g++ clang++; do
+  if [ -z "$compiler" ] && command -v "$each" >/dev/null; then compiler=$each; fi
+done
+if [ -z "$compiler" ]; then
+  echo "there is no C++ compiler (Debian: g++; CXX names another)"
+  exit 1
+fi
+include=
+if [ -d "$torch/../include" ]; then include=$torch/../include; fi  # else the compiler knows it
+scratch=$(mktemp -d "$output.XXXXXX")
+trap 'rm -rf "$scratch"' EXIT
+options="-std=c++20 -O2 -fPIC -fvisibility=hidden -w -DPORTACL_BUILDING=1 ${CXXFLAGS:-}"
+export compiler options include here scratch
+# shellcheck disable=SC2016  # the inner shell's
+printf '%s\n' "$here"/src/aten/torch/*.cc | xargs -P "$(nproc)" -I{} sh -c '
+  $compiler $options -I"$here/src" -I"$here/../../include" ${include:+-isystem "$include"} \
+    -c "$1" -o "$scratch/$(basename -- "$1").o"' sh {}
+# shellcheck disable=SC2086
+$compiler -shared ${CXXFLAGS:-} "$scratch"/*.o -o "$scratch/library" -Wl,--no-as-needed -L"$torch" -ltorch_cpu -lc10 -ldl \
+  -Wl,-rpath,"$torch"
+mv "$scratch/library" "$output"
