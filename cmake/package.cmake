@@ -93,6 +93,10 @@ set(PORTACL_HOME_FALLBACK "/usr/${ascend}")
 configure_file(cmake/set_env.sh.in "${debian_build}/set_env.sh" @ONLY)
 install_debian(libportacl-dev FILES "${debian_build}/set_env.sh" DESTINATION "${ascend}")
 set(debian_packages libportacl0 libportacl-dev)
+if(portacl_aten_of_system)  # built with Debian's libtorch-dev
+  list(APPEND debian_packages libportacl-aten)
+  install_debian(libportacl-aten TARGETS portacl_aten LIBRARY DESTINATION "${debian_lib}/portacl")
+endif()
 
 if(TARGET portacl_cli)
   install_debian(libportacl-dev TARGETS portacl_npu_smi RUNTIME DESTINATION "${ascend}/bin")
@@ -178,6 +182,9 @@ set(CPACK_DEBIAN_DEB-LIBPORTACL0_PACKAGE_CONTROL_EXTRA "${debian_texts}/triggers
 debian_package(libportacl-dev libdevel "libportacl0 ${same}" "development files"
 "This package has the headers and, in /usr/lib/portacl/ascend, a tree with which
 programs for Ascend's aclnn API are built and run.")
+debian_package(libportacl-aten libs "libportacl0 ${same}" "PyTorch's kernels"
+"This package has what computes further functions of the aclnn API with
+PyTorch's CPU kernels.")
 debian_package(portacl science "libportacl0 ${same}" "command line"
 "This package has the program portacl, which runs the operators on pictures and
 arrays, and verifies other implementations of them.")
