@@ -2,7 +2,8 @@
 
 run_ggml.py PROGRAM [--sample] [--jobs N]
 
-Status 1 where a case fails that ggml_faults.txt does not list, or all pass of a fault that it lists.
+Status 1 where a case fails that ggml_faults.txt does not list, all pass of a fault that it lists, or not every case
+ran that the backend says it supports.
 """
 
 from __future__ import annotations
@@ -94,6 +95,8 @@ def judge(operator, supported: Counter, result, faults: list[Fault]) -> tuple[in
             total += sum(n for case, n in supported.items() if fault.parameters.search(case))
         elif fault.effect == "wrong" and not any(map(fault.parameters.search, failed)):
             complaints.append(f"{operator}: no case fails of a fault that is listed: {fault.words}")
+    if total != supported.total():
+        complaints.append(f"{operator}: {total} cases ran of {supported.total()} that are supported")
     return passed.total(), total, complaints
 
 
@@ -119,6 +122,7 @@ def main() -> int:
             whole += right == cases
             complaints += words
     print(f"{passed} of {total} cases pass; {whole} of {len(operators)} operators whole")
+    print(f"{sum(c.total() for c in supported.values())} cases of {len(supported)} operators are supported")
     print("\n".join(complaints))
     return bool(complaints)
 
