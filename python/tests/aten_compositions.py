@@ -27,6 +27,8 @@ def _tensor_calls() -> dict[str, tuple[dict, list]]:
     values, inverse, counts = torch.unique(repeated, return_inverse=True, return_counts=True)
     runs = torch.unique_consecutive(repeated, return_inverse=True, return_counts=True)
     dims = {"dims": [1], "keepdim": True}
+    assigned = x.clone()
+    assigned[1:4:2, 0:5:3] = y[:2, :2]
     folded = torch.stack((repeated, 2 * repeated))
     first_and_third = torch.arange(24).view(4, 6) % 8
     first_and_third = (first_and_third == 0) | (first_and_third == 2)  # of each byte's bits: 5
@@ -36,6 +38,25 @@ def _tensor_calls() -> dict[str, tuple[dict, list]]:
         "Any": ({"self": x > 0.9, **dims}, [(x > 0.9).any(1, True)]),
         "Aminmax": ({"self": x, **dims}, [x.amin(1, True), x.amax(1, True)]),
         "Bincount": ({"self": index[0], "minlength": 7}, [torch.bincount(index[0], minlength=7)]),
+        "DropoutBackward": (
+            {"gradOutput": x, "mask": torch.full((16,), 5, dtype=torch.uint8), "scale": 2.0},
+            [x * first_and_third * 2],
+        ),
+        "SliceV2": (
+            {"self": x, "starts": [1, 0], "ends": [4, 5], "axes": [0, 1], "steps": [2, 3]},
+            [x[1:4:2, 0:5:3]],
+        ),
+        "StridedSliceAssignV2": (
+            {
+                "varRef": x,
+                "inputValue": y[:2, :2],
+                "begins": [1, 0],
+                "ends": [4, 5],
+                "strides": [2, 3],
+                "axes": [0, 1],
+            },
+            [assigned],
+        ),
         "DropoutDoMask": (
             {"self": x, "mask": torch.full((16,), 5, dtype=torch.uint8), "prob": 0.5},
             [x * first_and_third * 2],
@@ -43,7 +64,7 @@ def _tensor_calls() -> dict[str, tuple[dict, list]]:
         "ForeachZeroInplace": ({"x": [x, y[0]]}, [torch.zeros(4, 6), torch.zeros(6)]),
         "UniqueDim": (
             {"self": folded, "sorted": True, "returnInverse": True, "dim": 1},
-            list(torch.unique(folded, dim=1, return_inverse=True, return_counts=True)),
+            [t.contiguous() for t in torch.unique(folded, True, True, True, dim=1)],
         ),
         "DivMod": ({"self": x, "other": y, "mode": 2}, [x.div(y, rounding_mode="floor")]),
         "InplaceDivMod": ({"selfRef": x, "other": y, "mode": 1}, [x.div(y, rounding_mode="trunc")]),
@@ -282,8 +303,14 @@ def _transformer_calls() -> dict[str, tuple[dict, list]]:
     weights = torch.randint(-8, 8, (6, 3), dtype=torch.int8)
     experts, biases = torch.rand(2, 6, 3), torch.rand(2, 3)
 
-    def attention(q, k, v):
-        return F.scaled_dot_product_attention(q, k, v, scale=0.5)
+    shift, turn = torch.rand(1, 2, 5, 5), torch.rand(1, 2, 1, 8)
+    shifted = scores + shift
+
+    def attention(q, k, v, mask=None):
+        return F.scaled_dot_product_attention(q, k, v, mask, scale=0.5)
+
+    def halves(t):
+        return t * turn + torch.cat((-t[..., 4:], t[..., :4]), -1) * (turn + 1)
 
     def norm(x, gamma):
         return F.rms_norm(x, (6,), gamma, 1e-5)
@@ -306,6 +333,31 @@ def _transformer_calls() -> dict[str, tuple[dict, list]]:
         "FlashAttentionScoreGrad": (
             {"query": q, "key": k, "value": v, "dy": dy, **heads},
             _gradients(attention, [q, k, v], dy),
+        ),
+        "FlashAttentionScoreV2": (
+            {"query": q, "key": k, "value": v, "pse": shift, "pseType": 0, **heads},
+            [
+                shifted.amax(-1, True).expand(1, 2, 5, 8),
+                (shifted - shifted.amax(-1, True)).exp().sum(-1, True).expand(1, 2, 5, 8),
+                None,
+                attention(q, k, v, shift),
+            ],
+        ),
+        "FlashAttentionScoreGradV2": (
+            {
+                "query": q,
+                "key": k,
+                "value": v,
+                "dy": dy,
+                "pse": shift,
+                "pseType": 1,
+                **heads,
+            },
+            _gradients(lambda *t: attention(*t, shift * 0.5), [q, k, v], dy),
+        ),
+        "ApplyRotaryPosEmb": (
+            {"queryRef": q, "keyRef": k, "cos": turn, "sin": turn + 1, "layout": 1},
+            [halves(q), halves(k)],
         ),
         "FusedInferAttentionScoreV2": (
             {

@@ -3,6 +3,8 @@
 
 #include <c10/util/Exception.h>
 
+#include <algorithm>
+
 namespace portacl::aten {
 
 const c10::IValue& Inputs::operator[](std::string_view name) const {
@@ -10,6 +12,11 @@ const c10::IValue& Inputs::operator[](std::string_view name) const {
     if (name == parameters_[i].name) return values_[i];
   }
   TORCH_CHECK(false, "the function has no parameter ", name);
+}
+
+bool Inputs::knows(std::string_view name) const {
+  return std::any_of(parameters_.begin(), parameters_.end(),
+                     [&](const Parameter& parameter) { return name == parameter.name; });
 }
 
 Composition FindComposition(std::string_view name) {

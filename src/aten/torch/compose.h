@@ -29,6 +29,8 @@ class Inputs {
 
   // The first parameter, a tensor: "self" of one function and "selfRef" of its in-place kin.
   at::Tensor first() const { return values_[0].toTensor(); }
+  // Whether the function has a parameter of that name.
+  bool knows(std::string_view name) const;
   bool has(std::string_view name) const { return !(*this)[name].isNone(); }
   at::Tensor t(std::string_view name) const {
     const c10::IValue& value = (*this)[name];

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -233,15 +234,18 @@ Tensors RandomWithoutFromTo(const Inputs& in) {
   return {t.is_meta() ? t : t.random_(Seeded(in))};
 }
 
-// The mask's bits are 1 with the probability 1 - prob.
+// A mask's bits for so many elements: 1 with the probability 1 - p.
+Tensor MaskOf(const Inputs& in, int64_t count, double p) {
+  count = (count + 127) / 128 * 128;
+  const Tensor keep = at::empty({count / 8, 8}, at::kFloat).bernoulli_(1 - p, Seeded(in));
+  const Tensor powers = at::pow(2, at::arange(8));
+  return at::matmul(keep, powers.to(at::kFloat)).to(at::kByte);
+}
+
 Tensors DropoutGenMask(const Inputs& in) {
   int64_t count = 1;
   for (const int64_t size : in.ints("shape")) count *= size;
-  count = (count + 127) / 128 * 128;
-  const Tensor keep =
-      at::empty({count / 8, 8}, at::kFloat).bernoulli_(1 - in.d("prob"), Seeded(in));
-  const Tensor powers = at::pow(2, at::arange(8));
-  return {at::matmul(keep, powers.to(at::kFloat)).to(at::kByte)};
+  return {MaskOf(in, count, in.d("prob"))};
 }
 
 Tensors DropoutDoMask(const Inputs& in) {
@@ -253,9 +257,35 @@ Tensors DropoutDoMask(const Inputs& in) {
 Tensors Dropout(const Inputs& in) {
   const Tensor self = in.t("self");
   if (self.is_meta()) return {self};
-  if (!in.b("train") || in.d("p") == 0) return {self};
-  const Tensor keep = at::empty_like(self, at::kFloat).bernoulli_(1 - in.d("p"), Seeded(in));
-  return {in.d("p") == 1 ? at::zeros_like(self) : self * keep / (1 - in.d("p"))};
+  const double p = in.b("train") ? in.d("p") : 0;
+  Tensor mask = MaskOf(in, self.numel(), p);
+  const Tensor out = self * Unpacked(mask, self.sizes()) * (p < 1 ? 1 / (1 - p) : 0);
+  return {out, in.t("mask").numel() == mask.numel() ? mask : Tensor()};
+}
+
+Tensors DropoutBackward(const Inputs& in) {
+  const Tensor grad = in.t("gradOutput");
+  return {grad * Unpacked(in.t("mask"), grad.sizes()) * in.d("scale")};
+}
+
+// The part of t that begins, ends, steps and axes name; without axes the first ones.
+Tensor Sliced(const Inputs& in, Tensor t, std::string_view begins, std::string_view steps) {
+  const auto begin = in.ints(begins), end = in.ints("ends"), step = in.ints(steps);
+  std::vector<int64_t> axes(begin.size());
+  std::iota(axes.begin(), axes.end(), 0);
+  if (in.has("axes")) axes = in.ints("axes");
+  TORCH_CHECK(
+      end.size() == begin.size() && step.size() == begin.size() && axes.size() == begin.size(),
+      begins, " has ", begin.size(), " numbers, ends ", end.size(), ", ", steps, " ", step.size(),
+      " and axes ", axes.size());
+  for (size_t i = 0; i < axes.size(); ++i) t = t.slice(axes[i], begin[i], end[i], step[i]);
+  return t;
+}
+Tensors SliceV2(const Inputs& in) { return {Sliced(in, in.t("self"), "starts", "steps")}; }
+Tensors StridedSliceAssign(const Inputs& in) {
+  const Tensor t = in.t("varRef").clone();
+  Sliced(in, t, "begins", "strides").copy_(in.t("inputValue"));
+  return {t};
 }
 
 Tensors ForeachCopy(const Inputs& in) { return in.list("x"); }
@@ -362,6 +392,9 @@ constexpr NamedComposition kAll[] = {
     {"RandomWithoutFromTo", RandomWithoutFromTo},
     {"DropoutGenMask", DropoutGenMask},
     {"DropoutDoMask", DropoutDoMask},
+    {"DropoutBackward", DropoutBackward},
+    {"SliceV2", SliceV2},
+    {"StridedSliceAssign", StridedSliceAssign},
     {"ForeachZero", ForeachZero},
     {"UniqueConsecutive", UniqueConsecutive},
     {"Bincount", Bincount},

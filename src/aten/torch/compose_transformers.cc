@@ -30,6 +30,14 @@ Tensors Rotary(const Inputs& in) {
   return {x * Wide(in.t("cos")) + Turned(x, in.i("mode")) * Wide(in.t("sin"))};
 }
 
+// Of query and key at a time, by halves.
+Tensors RotaryPair(const Inputs& in) {
+  TORCH_CHECK(in.i("layout") == 1, "layout is ", in.i("layout"), ", but must be 1 (BSND)");
+  const Tensor cos = Wide(in.t("cos")), sin = Wide(in.t("sin"));
+  const auto turn = [&](const Tensor& t) { return Wide(t) * cos + Turned(Wide(t), 0) * sin; };
+  return {turn(in.t("queryRef")), turn(in.t("keyRef"))};
+}
+
 Tensors RotaryGrad(const Inputs& in) {
   const Tensor dy = Wide(in.t("dy")), cos = in.t("cos"), sin = in.t("sin");
   Tensors out{dy * Wide(cos) - Turned(dy * Wide(sin), in.i("mode"))};
@@ -106,10 +114,21 @@ struct Heads {
   }
 };
 
+// pseType 0: to the scaled scores; 1, and where the function has no pseType: before they are
+// scaled.
+bool PseIsAddedLast(const Inputs& in) {
+  if (!in.knows("pseType")) return false;
+  const int64_t type = in.i("pseType");
+  TORCH_CHECK(type == 0 || type == 1, "pseType is ", type, ", but only 0 and 1 are served");
+  return type == 0;
+}
+
 Tensor ScoresOf(const Inputs& in, const Tensor& q, const Tensor& k) {
   Tensor scores = at::matmul(q, k.transpose(-1, -2));
+  const bool scaled_first = PseIsAddedLast(in);
+  if (scaled_first) scores = scores * in.d("scale");
   if (in.has("pse")) scores = scores + Wide(in.t("pse"));
-  scores = scores * in.d("scale");
+  if (!scaled_first) scores = scores * in.d("scale");
   const int64_t sq = scores.size(-2), sk = scores.size(-1), mode = in.i("sparseMode");
   if (mode == 2 || mode == 3) {
     const Tensor all = at::ones({sq, sk}, scores.options().dtype(at::kBool));
@@ -153,7 +172,7 @@ Tensors FlashAttentionGrad(const Inputs& in) {
   Tensors out{h.From(at::matmul(ds, k)) * in.d("scale"),
               sum(at::matmul(ds.transpose(-1, -2), q)) * in.d("scale"),
               sum(at::matmul(Kept(in, p).transpose(-1, -2), dy))};
-  if (in.has("pse")) out.push_back(ds * in.d("scale"));
+  if (in.has("pse")) out.push_back(PseIsAddedLast(in) ? ds : ds * in.d("scale"));
   return out;
 }
 
@@ -246,6 +265,7 @@ Tensors RmsNormGrad(const Inputs& in) {
 
 constexpr NamedComposition kAll[] = {
     {"Rotary", Rotary},
+    {"RotaryPair", RotaryPair},
     {"RotaryGrad", RotaryGrad},
     {"ScaledMaskedSoftmax", ScaledMaskedSoftmax},
     {"Attention", Attention},
