@@ -244,13 +244,14 @@ def test_another_rank_is_refused_or_computed(row, usable, caller):
     for p in row.parameters:
         if p.kind != "T":
             continue
-        tried = copy.deepcopy(values)
-        try:
-            caller.call(row, tried | {p.name: torch.zeros((2,) * 9)})
-        except AclnnError as refused:
-            assert refused.code in (161002, RUN_FAILED)
-            assert len(str(refused)) > len("161002: aclnn: ") + len(row.name)
-            assert refused.code == RUN_FAILED or _bytes(tried) == before
+        for other in (torch.zeros((2,) * 9), torch.zeros(()), torch.zeros(1)):
+            tried = copy.deepcopy(values)
+            try:
+                caller.call(row, tried | {p.name: other})
+            except AclnnError as refused:
+                assert refused.code in (161002, RUN_FAILED)
+                assert len(str(refused)) > len("161002: aclnn: ") + len(row.name)
+                assert refused.code == RUN_FAILED or _bytes(tried) == before
 
 
 def _unexpected(kind, value):
@@ -263,6 +264,8 @@ def _unexpected(kind, value):
         yield from ([], value[:-1], value + value[-1:], value * 9)
     if kind == "I":
         yield from ([-(2**62) for _ in value], [2**62 for _ in value])
+    if kind in ("i", "i32"):
+        yield from (0, -1)
 
 
 @by_name
@@ -274,7 +277,7 @@ def test_unexpected_scalars_and_lengths_are_refused_or_computed(row, usable, cal
     _add_outputs(row, values, results)
     before = _bytes(values)
     for p in row.parameters:
-        if p.kind in PLAIN or values.get(p.name) is None:
+        if values.get(p.name) is None:
             continue
         for unexpected in _unexpected(p.kind, values[p.name]):
             tried = copy.deepcopy(values)

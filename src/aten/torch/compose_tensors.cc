@@ -29,6 +29,7 @@ namespace {
 
 Tensors GatherV2(const Inputs& in) {
   const Tensor self = in.t("self"), index = in.t("index");
+  TORCH_CHECK(self.dim() > 0, "self has no axes");
   const int64_t dim = at::maybe_wrap_dim(in.i("dim"), self.dim());
   std::vector<int64_t> sizes(self.sizes().begin(), self.sizes().begin() + dim);
   sizes.insert(sizes.end(), index.sizes().begin(), index.sizes().end());
@@ -147,6 +148,8 @@ Tensors StridedSlice(const Inputs& in) {
   TORCH_CHECK(
       in.i("bm") == 0 && in.i("em") == 0 && in.i("ell") == 0 && in.i("na") == 0 && in.i("sa") == 0,
       "masks are not served");
+  TORCH_CHECK(end.size() == begin.size() && step.size() == begin.size(), "begin has ", begin.size(),
+              " numbers, end ", end.size(), " and strides ", step.size());
   for (size_t d = 0; d < begin.size(); ++d)
     t = t.slice(static_cast<int64_t>(d), begin[d], end[d], step[d]);
   return {t};
@@ -187,6 +190,7 @@ Tensors Randperm(const Inputs& in) {
 }
 Tensors Multinomial(const Inputs& in) {
   const Tensor self = in.t("self");
+  TORCH_CHECK(self.dim() > 0, "self has no axes");
   if (self.is_meta()) {
     std::vector<int64_t> sizes(self.sizes().begin(), self.sizes().end());
     sizes.back() = in.i("samples");
@@ -300,6 +304,7 @@ Tensors Nonzero(const Inputs& in) {
 // repeats: one for each element of the axis.
 Tensors RepeatInterleaveGrad(const Inputs& in) {
   const Tensor grad = in.t("grad"), repeats = in.t("repeats").to(at::kLong);
+  TORCH_CHECK(grad.dim() > 0, "grad has no axes");
   std::vector<int64_t> sizes = grad.sizes().vec();
   sizes[static_cast<size_t>(at::maybe_wrap_dim(in.i("dim"), grad.dim()))] = repeats.numel();
   const Tensor zeros = at::zeros(sizes, grad.options());

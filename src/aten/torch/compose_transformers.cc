@@ -15,10 +15,16 @@ namespace {
 
 using at::Tensor;
 
+Tensors Halves(const Tensor& t, int64_t dim) {
+  TORCH_CHECK(t.dim() > 0 && t.size(dim) > 0 && t.size(dim) % 2 == 0, "axis ", dim,
+              " of the shape ", t.sizes(), " has no halves");
+  return t.chunk(2, dim);
+}
+
 // By a quarter; mode 0: halves, 1: neighbours.
 Tensor Turned(const Tensor& x, int64_t mode) {
   if (mode == 0) {
-    const Tensors halves = x.chunk(2, -1);
+    const Tensors halves = Halves(x, -1);
     return at::cat({-halves[1], halves[0]}, -1);
   }
   const Tensor pairs = x.unflatten(-1, {-1, 2});
@@ -70,8 +76,12 @@ Tensors Attention(const Inputs& in) {
   TORCH_CHECK(layout == "BSH" || layout == "BSND" || layout == "BNSD", "layout ", layout,
               " is not served");
   const Tensor q = Wide(to_bnsd(in.t("query"), heads));
-  Tensor k = Wide(to_bnsd(in.list("key").at(0), kv_heads)),
-         v = Wide(to_bnsd(in.list("value").at(0), kv_heads));
+  const Tensors keys = in.list("key"), values = in.list("value");
+  TORCH_CHECK(!keys.empty() && !values.empty(), "key has ", keys.size(), " members and value ",
+              values.size(), ", but each must have one");
+  TORCH_CHECK(kv_heads > 0 && heads % kv_heads == 0, "numHeads is ", heads,
+              ", no multiple of numKeyValueHeads, ", kv_heads);
+  Tensor k = Wide(to_bnsd(keys[0], kv_heads)), v = Wide(to_bnsd(values[0], kv_heads));
   if (kv_heads != heads) {
     k = k.repeat_interleave(heads / kv_heads, 1);
     v = v.repeat_interleave(heads / kv_heads, 1);
@@ -108,9 +118,15 @@ struct Heads {
     return layout == "SBH" ? t.transpose(0, 1) : t;
   }
   int64_t KvHeads(const Tensor& query, const Tensor& key) const {
-    if (layout == "BNSD") return key.size(1);
-    if (layout == "BSND") return key.size(2);
-    return key.size(-1) / (query.size(-1) / heads);
+    const int64_t width = query.size(-1);
+    TORCH_CHECK(heads > 0 && width >= heads, "the number of heads is ", heads,
+                ", but query has the shape ", query.sizes());
+    const int64_t found = layout == "BNSD"   ? key.size(1)
+                          : layout == "BSND" ? key.size(2)
+                                             : key.size(-1) / (width / heads);
+    TORCH_CHECK(found > 0 && heads % found == 0, "the number of heads, ", heads,
+                ", is no multiple of key's, ", found);
+    return found;
   }
 };
 
@@ -199,18 +215,29 @@ Tensors WeightQuantBatchMatmul(const Inputs& in) {
 Tensors GroupedMatmul(const Inputs& in) {
   const Tensors x = in.list("x"), weight = in.list("weight");
   const Tensors bias = in.has("bias") ? in.list("bias") : Tensors();
+  const auto check = [](const char* name, const Tensors& list, size_t wanted) {
+    TORCH_CHECK(list.size() == wanted, name, " has ", list.size(), " members, but must have ",
+                wanted);
+  };
   Tensors out;
   if (!in.has("groupList")) {
+    check("weight", weight, x.size());
+    if (!bias.empty()) check("bias", bias, x.size());
     for (size_t i = 0; i < x.size(); ++i)
       out.push_back(at::matmul(x[i], weight[i]) + (bias.empty() ? at::zeros({}) : bias[i]));
     return out;
   }
   TORCH_CHECK(in.i("groupType") == 0, "groups of this kind are not served");
+  check("x", x, 1);
+  TORCH_CHECK(!weight.empty() && weight[0].dim() > 0, "weight has no members");
   if (x[0].is_meta()) return {x[0].new_empty({x[0].size(0), weight[0].size(-1)})};
   const auto of_group = [](const Tensors& list, int64_t g) {
     return list.size() == 1 ? list[0][g] : list[static_cast<size_t>(g)];
   };
   const Tensor ends = in.t("groupList").to(at::kLong);
+  const auto groups = static_cast<size_t>(ends.numel());
+  if (weight.size() != 1) check("weight", weight, groups);
+  if (bias.size() > 1) check("bias", bias, groups);
   int64_t begin = 0;
   for (int64_t g = 0; g < ends.numel(); ++g) {
     const int64_t end = ends[g].item<int64_t>();
@@ -222,19 +249,19 @@ Tensors GroupedMatmul(const Inputs& in) {
 }
 
 Tensors SwiGlu(const Inputs& in) {
-  const Tensors halves = Wide(in.t("x")).chunk(2, in.i("dim"));
+  const Tensors halves = Halves(Wide(in.t("x")), in.i("dim"));
   return {at::silu(halves[0]) * halves[1]};
 }
 
 Tensors SwiGluGrad(const Inputs& in) {
-  const Tensors halves = Wide(in.t("x")).chunk(2, in.i("dim"));
+  const Tensors halves = Halves(Wide(in.t("x")), in.i("dim"));
   const Tensor dy = Wide(in.t("dy")), sig = at::sigmoid(halves[0]);
   return {at::cat({dy * halves[1] * sig * (1 + halves[0] * (1 - sig)), dy * halves[0] * sig},
                   in.i("dim"))};
 }
 
 Tensors GeGlu(const Inputs& in) {
-  Tensors halves = Wide(in.t("self")).chunk(2, in.i("dim"));
+  Tensors halves = Halves(Wide(in.t("self")), in.i("dim"));
   if (!in.b("activateLeft")) std::swap(halves[0], halves[1]);
   const Tensor gelu = at::gelu(halves[0], in.i("approximate") == 1 ? "tanh" : "none");
   return {gelu * halves[1], gelu};
