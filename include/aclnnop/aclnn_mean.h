@@ -25,6 +25,18 @@ PORTACL_API aclnnStatus aclnnMeanGetWorkspaceSize(const aclTensor* self, const a
 PORTACL_API aclnnStatus aclnnMean(void* workspace, uint64_t workspaceSize, aclOpExecutor* executor,
                                   aclrtStream stream);
 
+/**
+ * Phase 1. PyTorch's CPU kernels compute MeanV2: docs/aten.md. Without `dims` the mean of all, or
+ * self if noopWithEmptyAxes is true.
+ */
+PORTACL_API aclnnStatus aclnnMeanV2GetWorkspaceSize(const aclTensor* self, const aclIntArray* dims,
+                                                    bool keepDims, bool noopWithEmptyAxes,
+                                                    const aclTensor* out, uint64_t* workspaceSize,
+                                                    aclOpExecutor** executor);
+/** Phase 2: enqueues what phase 1 planned. */
+PORTACL_API aclnnStatus aclnnMeanV2(void* workspace, uint64_t workspaceSize,
+                                    aclOpExecutor* executor, aclrtStream stream);
+
 #ifdef __cplusplus
 }
 #endif

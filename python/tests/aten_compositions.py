@@ -27,6 +27,7 @@ def _tensor_calls() -> dict[str, tuple[dict, list]]:
     values, inverse, counts = torch.unique(repeated, return_inverse=True, return_counts=True)
     runs = torch.unique_consecutive(repeated, return_inverse=True, return_counts=True)
     dims = {"dims": [1], "keepdim": True}
+    square = torch.rand(4, 4)
     assigned = x.clone()
     assigned[1:4:2, 0:5:3] = y[:2, :2]
     folded = torch.stack((repeated, 2 * repeated))
@@ -91,6 +92,11 @@ def _tensor_calls() -> dict[str, tuple[dict, list]]:
             [x.index_put((at,), y[:2], True)],
         ),
         "InplaceFillDiagonal": ({"selfRef": x, "value": 2.5}, [x.clone().fill_diagonal_(2.5)]),
+        "Gemm": (
+            {"A": x, "B": y, "C": square, "alpha": 2.0, "beta": 0.5, "transB": 1},
+            [2 * x @ y.mT + 0.5 * square],
+        ),
+        "MeanV2": ({"self": x, "dims": [], "noopWithEmptyAxes": False}, [x.mean()]),
         "LinalgQr": ({"self": x}, [q, r]),
         "Nonzero": ({"self": repeated - 1}, [(repeated - 1).nonzero()]),
         "NonzeroV2": ({"self": repeated - 1}, [(repeated - 1).nonzero().t()]),

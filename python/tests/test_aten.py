@@ -174,6 +174,17 @@ def test_normal_numbers_have_their_mean_and_deviation(caller):
         torch.testing.assert_close(out.std(1), wanted[1][:, 0], rtol=0.1, atol=0)
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_types_that_a_kernel_lacks_are_computed_in_float(caller, dtype):
+    row = next(row for row in ROWS if row.name == "Cdist")
+    x1, x2 = torch.rand(2, 5, 7).to(dtype).unbind()
+    out = torch.zeros(5, 5, dtype=dtype)
+    caller.call(row, {"x1": x1, "x2": x2, "p": 2.0, "out": out})
+    torch.testing.assert_close(
+        out.float(), torch.cdist(x1.float(), x2.float()), rtol=1e-2, atol=0.05
+    )
+
+
 def test_attention_drops_what_its_mask_says(caller):
     row = next(row for row in ROWS if row.name == "FlashAttentionScore")
     values, results = aten_compositions.calls()[row.name]

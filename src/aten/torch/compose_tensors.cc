@@ -55,6 +55,23 @@ Tensors Scatter(const Inputs& in) {
   return {at::scatter(in.first(), in.i("dim"), index, in.t("src"), ScatterName(in.i("reduce")))};
 }
 
+// C is not read where beta is 0.
+Tensors Gemm(const Inputs& in) {
+  Tensor a = in.t("A"), b = in.t("B");
+  TORCH_CHECK(a.dim() >= 2 && b.dim() >= 2, "A has the shape ", a.sizes(), " and B ", b.sizes(),
+              ", but each must be a matrix");
+  if (in.i("transA") != 0) a = a.mT();
+  if (in.i("transB") != 0) b = b.mT();
+  const Tensor product = at::matmul(a, b) * in.d("alpha");
+  return {in.d("beta") == 0 ? product : product + in.t("C") * in.d("beta")};
+}
+
+Tensors MeanV2(const Inputs& in) {
+  const Tensor self = in.t("self");
+  if (in.ints("dims").empty() && in.b("noopWithEmptyAxes")) return {self};
+  return {at::mean(self, in.ints("dims"), in.b("keepDims"))};
+}
+
 Tensors SumList(const Inputs& in) { return {at::stack(in.list("tensors")).sum(0)}; }
 Tensors AddScalarTensor(const Inputs& in) {
   return {at::add(in.t("other") * in.s("alpha"), in.s("self"))};
@@ -360,6 +377,8 @@ constexpr NamedComposition kAll[] = {
     {"GatherV2", GatherV2},
     {"IndexFill", IndexFill},
     {"Scatter", Scatter},
+    {"Gemm", Gemm},
+    {"MeanV2", MeanV2},
     {"SumList", SumList},
     {"AddScalarTensor", AddScalarTensor},
     {"All", All},

@@ -154,9 +154,45 @@ class Call final : public Computation {
 
   // The results in the order of the outputs. `elements`: of real memory.
   Tensors Compute(Memory memory, std::span<void* const> elements) const {
-    const std::vector<IValue> made = MakeValues(memory, elements);
+    std::vector<IValue> made = MakeValues(memory, elements);
+    try {
+      return ComputeOf(made);
+    } catch (const c10::Error& error) {
+      if (!LacksType(error) || !Widen(&made)) throw;
+    }
+    return ComputeOf(made);
+  }
+
+  Tensors ComputeOf(const std::vector<IValue>& made) const {
     if (parsed_.composition != nullptr) return parsed_.composition(Inputs(parameters_, made));
     return CallOperator(made);
+  }
+
+  // '"cdist" not implemented for 'Half''
+  static bool LacksType(const c10::Error& error) {
+    const std::string_view words = error.msg();
+    return words.find("not implemented for 'Half'") != words.npos ||
+           words.find("not implemented for 'BFloat16'") != words.npos;
+  }
+
+  // Makes tensors of 16 bits FLOAT: some of PyTorch's kernels lack these types.
+  static bool Widen(std::vector<IValue>* made) {
+    bool widened = false;
+    const auto widen = [&](const at::Tensor& t) {
+      if (t.scalar_type() != at::kHalf && t.scalar_type() != at::kBFloat16) return t;
+      widened = true;
+      return t.to(at::kFloat);
+    };
+    for (IValue& value : *made) {
+      if (value.isTensor()) {
+        value = widen(value.toTensor());
+      } else if (value.isTensorList()) {
+        Tensors list = value.toTensorVector();
+        std::transform(list.begin(), list.end(), list.begin(), widen);
+        value = std::move(list);
+      }
+    }
+    return widened;
   }
 
   // Whether what is computed depends on the parameter.
