@@ -187,14 +187,39 @@ Tensors CtcLoss(const Inputs& in) {
   const int64_t more = in.t("logAlpha").size(-1) - alpha.size(-1);
   return {loss, more > 0 ? at::constant_pad_nd(alpha, {0, more}, -INFINITY) : alpha};
 }
+// PyTorch's gradient does not look at the lengths.
 Tensors CtcLossBackward(const Inputs& in) {
-  const std::vector<int64_t> lengths = in.ints("target_lengths");
-  int64_t most = 0;
-  for (const int64_t length : lengths) most = std::max(most, length);
-  return {at::_ctc_loss_backward(in.t("grad"), in.t("log_probs"), in.t("targets"),
-                                 in.ints("input_lengths"), lengths, in.t("neg_log_likelihood"),
-                                 in.t("log_alpha").slice(-1, 0, 2 * most + 1).contiguous(),
-                                 in.i("blank"), in.b("zero_infinity"))};
+  const Tensor chances = in.t("log_probs"), targets = in.t("targets");
+  const std::vector<int64_t> inputs = in.ints("input_lengths"), lengths = in.ints("target_lengths");
+  TORCH_CHECK(chances.dim() == 3, "log_probs has the shape ", chances.sizes(), ", not three axes");
+  const auto batch = static_cast<size_t>(chances.size(1));
+  TORCH_CHECK(inputs.size() == batch && lengths.size() == batch, "input_lengths has ",
+              inputs.size(), " numbers and target_lengths ", lengths.size(), ", but the batch is ",
+              batch);
+  TORCH_CHECK(in.t("grad").numel() == chances.size(1) &&
+                  in.t("neg_log_likelihood").numel() == chances.size(1),
+              "grad and neg_log_likelihood must have ", batch, " elements");
+  int64_t most = 0, all = 0;
+  for (size_t i = 0; i < batch; ++i) {
+    TORCH_CHECK(inputs[i] >= 0 && inputs[i] <= chances.size(0) && lengths[i] >= 0 &&
+                    lengths[i] <= targets.numel(),
+                "input_lengths or target_lengths of sequence ", i, " is ", inputs[i], " or ",
+                lengths[i]);
+    most = std::max(most, lengths[i]);
+    all += lengths[i];
+  }
+  TORCH_CHECK(targets.dim() == 1 ? targets.numel() >= all
+                                 : targets.dim() == 2 && targets.size(0) == chances.size(1) &&
+                                       targets.size(1) >= most,
+              "targets has the shape ", targets.sizes(), ", too small for target_lengths");
+  const Tensor alpha = in.t("log_alpha");
+  TORCH_CHECK(alpha.dim() == 3 && alpha.size(0) == chances.size(1) &&
+                  alpha.size(1) >= chances.size(0) && alpha.size(2) >= 2 * most + 1,
+              "log_alpha has the shape ", alpha.sizes());
+  TORCH_CHECK(in.i("blank") >= 0 && in.i("blank") < chances.size(2), "blank is ", in.i("blank"));
+  return {at::_ctc_loss_backward(
+      in.t("grad"), chances, targets, inputs, lengths, in.t("neg_log_likelihood"),
+      alpha.slice(-1, 0, 2 * most + 1).contiguous(), in.i("blank"), in.b("zero_infinity"))};
 }
 
 Tensors BceWithLogitsBackward(const Inputs& in) {
