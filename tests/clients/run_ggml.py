@@ -2,8 +2,8 @@
 
 run_ggml.py PROGRAM [--sample] [--jobs N]
 
-Status 1 where a case fails that ggml_faults.txt does not list, all pass of a fault that it lists, or not every case
-ran that the backend says it supports.
+Status 1 where a case fails that ggml_faults.txt does not list, or all pass of a fault that it lists. Where another number
+of cases ran than the backend says it supports, both numbers are printed.
 """
 
 from __future__ import annotations
@@ -95,8 +95,6 @@ def judge(operator, supported: Counter, result, faults: list[Fault]) -> tuple[in
             total += sum(n for case, n in supported.items() if fault.parameters.search(case))
         elif fault.effect == "wrong" and not any(map(fault.parameters.search, failed)):
             complaints.append(f"{operator}: no case fails of a fault that is listed: {fault.words}")
-    if total != supported.total():
-        complaints.append(f"{operator}: {total} cases ran of {supported.total()} that are supported")
     return passed.total(), total, complaints
 
 
@@ -116,13 +114,15 @@ def main() -> int:
         results = pool.map(lambda operator: run(arguments.program, operator, faults), operators)
         for operator, result in zip(operators, results):
             right, cases, words = judge(operator, supported[operator], result, faults)
-            print(f"{operator}: {right} of {cases}", flush=True)
+            said = supported[operator].total()
+            print(f"{operator}: {right} of {cases}" + f", {said} supported" * (said != cases), flush=True)
             passed += right
             total += cases
             whole += right == cases
             complaints += words
     print(f"{passed} of {total} cases pass; {whole} of {len(operators)} operators whole")
-    print(f"{sum(c.total() for c in supported.values())} cases of {len(supported)} operators are supported")
+    said = sum(supported[operator].total() for operator in operators)
+    print(f"the backend says that it supports {said} cases of these operators")
     print("\n".join(complaints))
     return bool(complaints)
 

@@ -158,7 +158,7 @@ class Call final : public Computation {
     try {
       return ComputeOf(made);
     } catch (const c10::Error& error) {
-      if (!LacksType(error) || !Widen(&made)) throw;
+      if (!LacksKernel(error) || !Simplify(&made)) throw;
     }
     return ComputeOf(made);
   }
@@ -168,31 +168,32 @@ class Call final : public Computation {
     return CallOperator(made);
   }
 
-  // '"cdist" not implemented for 'Half''
-  static bool LacksType(const c10::Error& error) {
+  // '"cdist" not implemented for 'Half'', 'Expected X.is_contiguous(memory_format) to be true'
+  static bool LacksKernel(const c10::Error& error) {
     const std::string_view words = error.msg();
     return words.find("not implemented for 'Half'") != words.npos ||
-           words.find("not implemented for 'BFloat16'") != words.npos;
+           words.find("not implemented for 'BFloat16'") != words.npos ||
+           words.find("is_contiguous") != words.npos;
   }
 
-  // Makes tensors of 16 bits FLOAT: some of PyTorch's kernels lack these types.
-  static bool Widen(std::vector<IValue>* made) {
-    bool widened = false;
-    const auto widen = [&](const at::Tensor& t) {
-      if (t.scalar_type() != at::kHalf && t.scalar_type() != at::kBFloat16) return t;
-      widened = true;
-      return t.to(at::kFloat);
+  // Makes tensors of 16 bits FLOAT, and all contiguous: some of PyTorch's kernels lack the others.
+  static bool Simplify(std::vector<IValue>* made) {
+    bool simpler = false;
+    const auto simplify = [&](const at::Tensor& t) {
+      const bool wide = t.scalar_type() != at::kHalf && t.scalar_type() != at::kBFloat16;
+      simpler = simpler || !wide || !t.is_contiguous();
+      return wide ? t.contiguous() : t.to(at::kFloat).contiguous();
     };
     for (IValue& value : *made) {
       if (value.isTensor()) {
-        value = widen(value.toTensor());
+        value = simplify(value.toTensor());
       } else if (value.isTensorList()) {
         Tensors list = value.toTensorVector();
-        std::transform(list.begin(), list.end(), list.begin(), widen);
+        std::transform(list.begin(), list.end(), list.begin(), simplify);
         value = std::move(list);
       }
     }
-    return widened;
+    return simpler;
   }
 
   // Whether what is computed depends on the parameter.
