@@ -24,7 +24,8 @@ using Params = ops::GridSampler2DParams;
 using ops::Interpolation;
 
 // Taps outside the image are skipped by the contract. In the slab they are cells of -0: with a
-// weight of +0 or more the fused multiply-add leaves every sum as it is, also one of -0.
+// weight of +0 or more the fused multiply-add leaves every sum as it is, also one of -0. Of
+// constant padding (`fills`) they are cells of the constant.
 template <class F>
 inline constexpr F kNothing = F{-0.0};
 
@@ -34,7 +35,7 @@ template <class F, int L>
 struct BilinearSum {
   BilinearGroup<F> group;
 
-  void Prepare(const SlabPoints<F>& points) { PrepareBilinear(points, 0, &group); }
+  void Prepare(const SlabPoints<F>& points, bool /*fills*/) { PrepareBilinear(points, 0, &group); }
 
   HWY_INLINE hn::Vec<BlockTag<F, L>> At(const F* slab, int64_t pitch, int64_t k) const {
     const BlockTag<F, L> d;
@@ -51,7 +52,7 @@ template <class F, int L>
 struct NearestSum {
   HWY_ALIGN int32_t cells[kGroup];
 
-  void Prepare(const SlabPoints<F>& points) { PrepareNearest(points, 0, cells); }
+  void Prepare(const SlabPoints<F>& points, bool /*fills*/) { PrepareNearest(points, 0, cells); }
 
   HWY_INLINE hn::Vec<BlockTag<F, L>> At(const F* slab, int64_t, int64_t k) const {
     const BlockTag<F, L> d;
@@ -64,9 +65,9 @@ struct BicubicSum {
   BicubicGroup<F> group;
 
   // Weights may be negative: the weights of taps outside become +0.
-  void Prepare(const SlabPoints<F>& points) {
+  void Prepare(const SlabPoints<F>& points, bool fills) {
     PrepareBicubic(points, 0, &group);
-    for (size_t tap = 0; tap < 16; ++tap) {
+    for (size_t tap = 0; !fills && tap < 16; ++tap) {
       for (size_t k = 0; k < kGroup; ++k) {
         const bool outside = group.row[tap / 4][k] == 0 || group.column[tap % 4][k] == 0;
         group.weight[tap][k] = outside ? F{0} : group.weight[tap][k];
@@ -152,6 +153,9 @@ class Sampling {
     });
   }
 
+  bool Fills() const { return s_.padding == ops::Padding::kConstant; }
+  F Around() const { return Fills() ? static_cast<F>(s_.fill) : kNothing<F>; }
+
   template <int L>
   void LoadRows(int64_t n, int64_t block, int64_t begin, int64_t end, F* slab) const {
     const int64_t row_size = g_.pitch * L;
@@ -161,11 +165,11 @@ class Sampling {
       F* row = slab + r * row_size;
       const int64_t y = r - 2;
       if (y < 0 || y >= s_.h) {
-        std::fill_n(row, row_size, kNothing<F>);
+        std::fill_n(row, row_size, Around());
         continue;
       }
-      std::fill_n(row, L, kNothing<F>);
-      std::fill_n(row + row_size - L, L, kNothing<F>);
+      std::fill_n(row, L, Around());
+      std::fill_n(row + row_size - L, L, Around());
       const Planar<const T> from = {base + y * p_.input_stride[2], p_.input_stride[1],
                                     s_.w == 1 ? 1 : p_.input_stride[3], g_.blocks.ChannelsOf(block),
                                     s_.w};
@@ -207,7 +211,7 @@ class Sampling {
       const int64_t count = std::min<int64_t>(last - p, int64_t{kGroup});
       ReadGrid<T>(grid_at_, grid, p, count, grid_x, grid_y);
       LocateGroup(grid_x, grid_y, geometry_, x, y);
-      sum.Prepare(points);
+      sum.Prepare(points, Fills());
       for (int64_t k = 0; k < count; ++k) {
         if constexpr (kBlockLanes<F, L> == L) {
           hn::Store(sum.At(slab, g_.pitch, k), d, sums + k * L);
@@ -222,7 +226,8 @@ class Sampling {
     }
   }
 
-  // NaN in every lane of the points that have no place on the image; nearest keeps its 0.
+  // NaN in every lane of the points that have no place on the image; nearest keeps its 0. The
+  // constant itself where no tap is inside.
   template <int L>
   void MarkUnusable(const F* grid_x, const F* grid_y, F* sums) const {
     if (s_.interpolation == Interpolation::kNearest) return;
@@ -234,11 +239,13 @@ class Sampling {
       auto slope = hn::Zero(d);
       Locate(d, hn::Load(d, grid_x + i), geometry_.x, geometry_.rule, slope, unusable, outside);
       Locate(d, hn::Load(d, grid_y + i), geometry_.y, geometry_.rule, slope, unusable, outside);
-      if (HWY_LIKELY(hn::AllFalse(d, unusable))) continue;
+      if (!Fills()) outside = unusable;
+      if (HWY_LIKELY(hn::AllFalse(d, hn::Or(unusable, outside)))) continue;
       HWY_ALIGN F flags[kGroup];
-      hn::Store(hn::IfThenElseZero(unusable, hn::Set(d, F{1})), d, flags);
+      const auto flag = hn::IfThenElseZero(outside, hn::Set(d, F{1}));
+      hn::Store(hn::IfThenElse(unusable, hn::Set(d, F{2}), flag), d, flags);
       for (size_t k = 0; k < hn::Lanes(d); ++k) {
-        if (flags[k] != 0) std::fill_n(sums + (i + k) * L, L, nan);
+        if (flags[k] != 0) std::fill_n(sums + (i + k) * L, L, flags[k] == 2 ? nan : Around());
       }
     }
   }

@@ -40,6 +40,12 @@ int64_t StridedPixelsPerPoint(const ops::GridSampler2DParams& p) {
 // Elements of input and output below which the slab's stages alone cost more than either.
 constexpr int64_t kTinyElements = 16384;
 
+// Cells around the image hold what a tap outside adds: nothing, or a constant.
+bool ServesSlab(const ops::GridSampler2DShape& s) {
+  return !IsExtended(s) || (s.padding == ops::Padding::kConstant && !s.replaces_outside &&
+                            s.interpolation != ops::Interpolation::kNearest);
+}
+
 std::optional<GridSampler2DPlan> PlanDirect(const ops::GridSampler2DParams& p,
                                             const base::PathChoice& choice) {
   const auto& s = p.shape;
@@ -47,7 +53,7 @@ std::optional<GridSampler2DPlan> PlanDirect(const ops::GridSampler2DParams& p,
   if (!pairs && (s.w == 1 || !HasShortOffsets(s, p.input_stride))) return std::nullopt;
   const bool tiny = s.n * s.c * (s.oh * s.ow + s.h * s.w) < kTinyElements;
   const bool sparse = pairs ? IsSparse(s) : IsSparse(s, StridedPixelsPerPoint(p));
-  if (!choice.ByName() && !tiny && !sparse && !IsExtended(s)) {
+  if (!choice.ByName() && !tiny && !sparse && ServesSlab(s)) {
     if (s.c > MaxDirectChannels(s.interpolation)) return std::nullopt;
     if (!pairs && (s.c > 4 || base::DTypeSize(s.dtype) == 2)) return std::nullopt;
   }
@@ -60,7 +66,7 @@ std::optional<GridSampler2DPlan> PlanDirect(const ops::GridSampler2DParams& p,
 std::optional<GridSampler2DPlan> PlanSlab(const ops::GridSampler2DParams& p,
                                           const base::PathChoice& /*choice*/) {
   const auto& s = p.shape;
-  if (IsExtended(s)) return std::nullopt;
+  if (!ServesSlab(s)) return std::nullopt;
   const int threads = runtime::NumThreads();
   SamplingGeometry g = {};
   g.points = s.oh * s.ow;
