@@ -55,7 +55,8 @@ std::optional<GridSampler2DPlan> PlanDirect(const ops::GridSampler2DParams& p,
   const bool sparse = pairs ? IsSparse(s) : IsSparse(s, StridedPixelsPerPoint(p));
   if (!choice.ByName() && !tiny && !sparse && ServesSlab(s)) {
     if (s.c > MaxDirectChannels(s.interpolation)) return std::nullopt;
-    if (!pairs && (s.c > 4 || base::DTypeSize(s.dtype) == 2)) return std::nullopt;
+    const int64_t most = s.interpolation == ops::Interpolation::kBicubic ? 2 : 4;
+    if (!pairs && (s.c > most || base::DTypeSize(s.dtype) == 2)) return std::nullopt;
   }
   const bool joined = pairs && JoiningPays(s) && HasJoinedPairs(s, p.grid_stride) &&
                       HasJoinedImages(s, p.input_stride) && !choice.LeavesOut("joined");
