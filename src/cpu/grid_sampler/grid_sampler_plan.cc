@@ -40,10 +40,12 @@ int64_t StridedPixelsPerPoint(const ops::GridSampler2DParams& p) {
 // Elements of input and output below which the slab's stages alone cost more than either.
 constexpr int64_t kTinyElements = 16384;
 
-// Cells around the image hold what a tap outside adds: nothing, or a constant.
+// Cells around the image hold what a tap outside adds: nothing, or a constant. Nearest adds +0 to a
+// cell, which would lose the sign of a constant of -0.
 bool ServesSlab(const ops::GridSampler2DShape& s) {
-  return !IsExtended(s) || (s.padding == ops::Padding::kConstant && !s.replaces_outside &&
-                            s.interpolation != ops::Interpolation::kNearest);
+  if (!IsExtended(s)) return true;
+  const bool nearest = s.interpolation == ops::Interpolation::kNearest;
+  return s.padding == ops::Padding::kConstant && !s.replaces_outside && !(nearest && s.fill == 0);
 }
 
 std::optional<GridSampler2DPlan> PlanDirect(const ops::GridSampler2DParams& p,
