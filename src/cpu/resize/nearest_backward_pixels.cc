@@ -203,6 +203,9 @@ HWY_NOINLINE void SumPixels(const Params& p, const Tile<T>& t) {
                   .column_stride = t.from_column,
                   .ahead = PixelFetchDistance<T>(t.from_column)};
   ForEachRow(p, t, [&](const T* from, int64_t rows, T* to) HWY_ATTR {
+    if (rows == 0 && t.to_column == channels) {
+      return ClearElements(to, (t.box.j1 - t.box.j0) * channels);
+    }
     for (int64_t j = t.box.j0; j < t.box.j1; ++j, to += t.to_column) {
       const int64_t columns = begin[j + 1] - begin[j];
       if (rows == 0 || columns == 0) {
