@@ -56,8 +56,8 @@ std::string FileOf(const void* address) {
 
 class Library {
  public:
-  Library(std::string folder, const std::vector<std::string>& files)
-      : folder_(std::move(folder)), files_(files) {}
+  Library(std::string folder, std::vector<std::string> files)
+      : folder_(std::move(folder)), files_(std::move(files)) {}
 
   // "" or the problem.
   std::string Load() {
