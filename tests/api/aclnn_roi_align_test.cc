@@ -13,6 +13,7 @@
 #include "aclnnop/aclnn_roi_align_v2_backward.h"
 #include "support/api/abi.h"
 #include "support/api/acl_fixture.h"
+#include "support/api/op_call.h"
 
 namespace portacl_test {
 namespace {
@@ -70,9 +71,10 @@ class Device {
     args.data = memory_.get();
     return args.Make();
   }
+  void* address() const { return memory_.get(); }
+  size_t bytes() const { return count_ * sizeof(T); }
 
  private:
-  size_t bytes() const { return count_ * sizeof(T); }
   size_t count_;
   DeviceMemory memory_;
 };
@@ -372,6 +374,32 @@ TEST_F(RoiAlign, RotatedRoisThatNameNothingGiveZero) {
   ASSERT_TRUE(portacl::roi_align_rotated_backward(out, of, to, {.sampling_ratio = 2}).ok())
       << portaclGetErrorMessage();
   EXPECT_EQ(gradient, std::vector<float>(kImage, 0.0f));
+}
+
+// roi_end_mode of the graph API: 0, 1 (the last coordinates belong to the roi), 2 and 3 (aligned).
+TEST_F(RoiAlign, TheGraphOperatorsEndModesMoveTheEndsOfRois) {
+  const auto pooled = [&](int64_t mode, float more) {
+    const Device<float> image(Numbers(kImage));
+    const Device<float> rois({0, 1, 2, 4 + more, 6 + more, 1, 0, 1, 5 + more, 7 + more});
+    Device<float> out(std::vector<float>(2 * 3 * 6, kNan));
+    const auto argument = [](const Shape& shape, const Device<float>& on) {
+      return Argument{.shape = shape, .data = on.address(), .bytes = on.bytes()};
+    };
+    const OpCall call{.type = "ROIAlign",
+                      .inputs = {argument(ImageShape(), image), argument({2, 5}, rois)},
+                      .outputs = {argument({2, 3, 3, 2}, out)},
+                      .attributes = {{"pooled_height", int64_t{3}},
+                                     {"pooled_width", int64_t{2}},
+                                     {"spatial_scale", 1.0f},
+                                     {"sample_num", int64_t{2}},
+                                     {"roi_end_mode", mode}}};
+    EXPECT_EQ(RunOp(call, Way::kExecuteV2, stream_), ACL_SUCCESS) << TakeMessage();
+    return out.Get();
+  };
+  EXPECT_EQ(pooled(1, 0), pooled(0, 1));
+  EXPECT_NE(pooled(1, 0), pooled(0, 0));
+  EXPECT_EQ(pooled(3, 0), pooled(2, 0));
+  EXPECT_NE(pooled(2, 0), pooled(0, 0));
 }
 
 }  // namespace
