@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 import threading
 from pathlib import Path
 
@@ -16,7 +17,7 @@ import torch.nn.functional as F  # noqa: E402, N812
 
 import portacl  # noqa: E402
 import portacl.torch as pt  # noqa: E402
-from portacl.torch import _override  # noqa: E402
+from portacl.torch import _attention, _deform_conv, _override, _roi_align  # noqa: E402
 
 aten = torch.ops.aten
 
@@ -65,6 +66,63 @@ def test_switching():
     with pytest.raises(ZeroDivisionError), pt.accelerated():
         raise ZeroDivisionError
     assert not pt.is_enabled()
+
+
+def parts_of_blocks():
+    detection = (_attention, _roi_align.replaced, _deform_conv.replaced)
+    return [*detection, *_override._REPLACEMENTS["cpu"]]
+
+
+@pytest.mark.parametrize("at", [1, -1])
+@pytest.mark.parametrize("number", range(len(parts_of_blocks())))
+def test_a_block_that_fails_is_not_counted(number, at, monkeypatch):
+    part = parts_of_blocks()[number]
+    add_block = part.add_block
+
+    def failing(count):
+        add_block(count)
+        if count == at:
+            raise OSError("planted")
+
+    monkeypatch.setattr(part, "add_block", failing)
+    with pytest.raises(OSError, match="planted"), pt.accelerated(forward=True):
+        assert at == -1
+    assert [other.blocks for other in parts_of_blocks()] == [0] * 5
+    assert not pt.is_enabled() and not pt.is_enabled(forward=True)
+
+
+def test_only_the_first_and_the_last_block_look_at_modules(monkeypatch):
+    calls = []
+    monkeypatch.setattr(_attention, "_apply", lambda: calls.append(_attention.blocks))
+    with pt.accelerated(), pt.accelerated():
+        assert calls == [1]
+    assert calls == [1, 0]
+
+
+def test_blocks_of_threads_import_the_compiled_module():
+    errors = []
+
+    def work():
+        try:
+            for _ in range(1000):
+                _attention.add_block(1)
+                __import__("MultiScaleDeformableAttention")
+                _attention.add_block(-1)
+        except Exception as error:
+            errors.append(error)
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=work) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert not errors and _attention.blocks == 0
+    assert "MultiScaleDeformableAttention" not in sys.modules
 
 
 def test_no_warning():

@@ -270,28 +270,32 @@ def _patch_when_loaded(spec: importlib.machinery.ModuleSpec) -> None:
 
 
 _finder = _Finder()
-_lock = threading.Lock()
+_lock = threading.RLock()
 
 
 def set_enabled(wanted: bool) -> None:
     """Whether the programs' calls on CPU tensors are portacl's from now on."""
     global enabled
-    enabled = wanted
-    _apply()
+    with _lock:
+        enabled = wanted
+        _apply()
 
 
 def add_block(count: int) -> None:
     """A block begins (1), or ends (-1)."""
     global blocks
     with _lock:
+        before = blocks > 0
         blocks += count
-    _apply()
+        if before != (blocks > 0):
+            _apply()
 
 
 def _apply() -> None:
+    """Bring modules into the wanted state; the lock is held."""
     if not (enabled or blocks > 0):
         if isinstance(getattr(sys.modules.get(_COMPILED), "__loader__", None), _CompiledLoader):
-            del sys.modules[_COMPILED]
+            sys.modules.pop(_COMPILED, None)
         return
     if _finder not in sys.meta_path:
         sys.meta_path.insert(0, _finder)  # type: ignore[arg-type]

@@ -37,7 +37,7 @@ stock_kernels: dict[str, Any] = {}
 
 
 class _Replacement:
-    """Kernels of one direction, in place while somebody wants them; the lock is held."""
+    """Kernels of one direction, in place while somebody wants them."""
 
     def __init__(self, device: str = "cpu") -> None:
         self.device = device
@@ -48,8 +48,14 @@ class _Replacement:
         self._library: Optional[torch.library.Library] = None
         self._native: Optional[_core.TorchKernels] = None  # those that need no Python
 
+    def add_block(self, count: int) -> None:
+        """A block begins (1), or ends (-1)."""
+        with _lock:
+            self.blocks += count
+            self.apply()
+
     def apply(self) -> None:
-        """Bring PyTorch's dispatcher into the wanted state."""
+        """Bring PyTorch's dispatcher into the wanted state; the lock is held."""
         wanted = self.enabled or self.blocks > 0
         if wanted and self._library is None:
             self._register()
@@ -265,8 +271,7 @@ _backward.kernels = {
         for name, how in _RESIZES.items()
     },
     **{
-        f"{name}_backward": functools.partial(_pool_backward, axes)
-        for name, axes in _POOLS.items()
+        f"{name}_backward": functools.partial(_pool_backward, axes) for name, axes in _POOLS.items()
     },
     "affine_grid_generator_backward": _affine_grid_backward,
 }
@@ -480,20 +485,8 @@ def accelerated(
     replaced = _replacements(device)[: 2 if flag("forward", forward) else 1]
     detection = _detection_of(device, msda=msda, roi_align=roi_align, deform_conv=deform_conv)
     _check_gpu(device)
-    with _lock:
-        for replacement in replaced:
-            replacement.blocks += 1
-    for operator in detection:
-        operator.add_block(1)
-    try:
-        with _lock:
-            for replacement in replaced:
-                replacement.apply()
+    with contextlib.ExitStack() as ends:
+        for part in (*detection, *replaced):
+            ends.callback(part.add_block, -1)  # also if it fails to begin, when it is counted
+            part.add_block(1)
         yield
-    finally:
-        for operator in detection:
-            operator.add_block(-1)
-        with _lock:
-            for replacement in replaced:
-                replacement.blocks -= 1
-                replacement.apply()
