@@ -78,6 +78,10 @@ def test_a_bias_may_be_float32_beside_sixteen_bits():
     assert torch.equal(found, out)
     found.sum().backward()
     assert bias.grad.dtype == torch.float32
+    rounded = portacl.deform_conv2d_backward(
+        torch.ones_like(out), *[t.detach() for t in halves], mask=mask.bfloat16(), **STEPS
+    )[4]
+    assert torch.equal(bias.grad, rounded.float())
     with pytest.raises(ValueError, match="bias has dtype"):
         portacl.deform_conv2d(image, offset, weight, bias.bfloat16(), mask=mask, **STEPS)
 

@@ -144,6 +144,25 @@ def test_convolution_has_the_bits_of_the_array_functions(mask, bias, dtype):
             np.testing.assert_array_equal(mine, other)
 
 
+@pytest.mark.parametrize("dtype", [jnp.float16, jnp.bfloat16])
+def test_a_bias_may_be_float32_beside_sixteen_bits(dtype):
+    *made, bias = convolution()
+    arrays = [*(jnp.asarray(array, dtype) for array in made), jnp.asarray(bias)]
+    function = jax.jit(lambda a: convolve(pj.deform_conv2d, a))
+    output, transpose = jax.vjp(function, arrays)
+    wide = [np.asarray(array, np.float32) for array in arrays]
+    want = jnp.asarray(convolve(portacl.deform_conv2d, wide))
+    np.testing.assert_array_equal(output, want.astype(dtype))
+    (grads,) = transpose(output)
+    assert [grad.dtype for grad in grads] == [array.dtype for array in arrays]
+    rest = [output, arrays[0], arrays[2], arrays[1]]
+    of_bias = pj.deform_conv2d_backward(*rest, mask=arrays[3], **CONVOLUTION)[4]
+    assert of_bias.dtype == dtype
+    np.testing.assert_array_equal(grads[4], of_bias.astype(np.float32))
+    with pytest.raises(TypeError, match="bias has dtype float16, but input has float32"):
+        convolve(pj.deform_conv2d, [*wide[:4], wide[4].astype(np.float16)])
+
+
 def test_convolution_under_vmap_and_its_refusals():
     cases = [convolution() for _ in range(2)]
     stacked = [jnp.stack(same) for same in zip(*cases)]

@@ -69,9 +69,13 @@ def _gradients(
         for array, want in zip(arrays, wanted)
     ]
     *of_tensors, of_mask, of_bias = kinds
+    if of_bias is not None:
+        of_bias = (of_bias[0], image.dtype)  # rounded, where the bias is float32 beside 16 bits
     given = (image, grad, None, weight, offset, mask)
     name, kinds = "deform_conv2d_backward", [*of_tensors, of_bias, of_mask]
     *found, bias_grad, mask_grad = _run(name, given, kinds, how)
+    if bias_grad is not None:
+        bias_grad = bias_grad.astype(arrays.bias.dtype)
     return [*found, mask_grad, bias_grad]
 
 
@@ -86,7 +90,10 @@ def _checked(
 ) -> tuple[_Arrays, _How]:
     given = {"input": input, "weight": weight, "offset": offset, "mask": mask, "bias": bias}
     arrays = {name: None if a is None else _array(a, name) for name, a in given.items()}
-    _check_same_dtype(**{name: array for name, array in arrays.items() if array is not None})
+    alike = {name: array for name, array in arrays.items() if array is not None}
+    if alike["input"].dtype.itemsize == 2 and bias is not None and alike["bias"].dtype == "float32":
+        del alike["bias"]
+    _check_same_dtype(**alike)
     for name in ("input", "weight", "offset"):
         shape = arrays[name].shape  # type: ignore[union-attr]
         if len(shape) != 4:
@@ -111,7 +118,8 @@ def deform_conv2d(
     """Convolve samples at moved positions, as ``portacl.deform_conv2d``; all arrays have gradients.
 
     Args, errors: as ``portacl.deform_conv2d``; a shape that does not fit may stop the computation
-    only when it runs. Numbers are static. No second derivatives, no forward mode.
+    only when it runs. Numbers are static. No second derivatives, no forward mode. The gradient of
+    a float32 bias beside 16 bits is rounded to 16 bits.
     """
     arrays, how = _checked(input, offset, weight, bias, (stride, padding, dilation), mask)
     return _convolve(arrays, how)

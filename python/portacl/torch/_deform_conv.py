@@ -64,7 +64,7 @@ def backward_kernel(
     bias: torch.Tensor,
     *numbers: Any,
 ) -> Tensors:
-    """The gradients of input, weight, offset, mask and bias, row-major."""
+    """The gradients of all five tensors, row-major, rounded to the dtype of input."""
     *steps, use_mask = numbers
     grads = [empty(tuple(t.shape), input.dtype) for t in (input, weight, offset, mask, bias)]
     of_input, of_weight, of_offset, of_mask, of_bias = grads
@@ -86,7 +86,7 @@ def backward_kernel(
         of_bias,
         masks[1],
     )
-    grads[-1] = of_bias.to(bias.dtype)  # which may be float32 beside 16 bits
+    grads[-1] = of_bias.to(bias.dtype)  # float32 beside 16 bits: what was rounded
     return tuple(grads)
 
 
