@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -304,14 +305,17 @@ TEST_F(DeformConv, ABiasMayBeFloatBesideSixteenBits) {
   };
   const IntArrayHandle kernel = MakeInts(Shape{1, 1}), one = MakeInts(Shape{1, 1, 1, 1});
   const IntArrayHandle padding = MakeInts(Shape{0, 0, 0, 0});
-  const auto run = [&](Element element, Element of_bias, Tensor* out, Tensor* bias) {
-    Tensor x = made(element, {1, 2, 3, 4}), weight = made(element, {3, 2, 1, 1});
+  // Two channels at twelve positions, offsets of 0 and factors of 1: sums are fma(w1, x1, w0 * x0).
+  std::vector<double> at_pixels(36, 0.0);
+  std::fill(at_pixels.begin() + 24, at_pixels.end(), 1.0);
+  Tensor x(Element::kFloat, {1}), weight(x), bias(x), out(x);
+  const auto run = [&](Element element, Element of_bias) {
+    x = made(element, {1, 2, 3, 4}), weight = made(element, {3, 2, 1, 1});
+    bias = made(of_bias, {3}), out = Tensor(element, {1, 3, 3, 4});
     Tensor offset(element, {1, 3, 3, 4});
-    weight.Fill(0);
-    *bias = made(of_bias, {3});
-    *out = Tensor(element, {1, 3, 3, 4});
-    const DeviceTensor in(&x), of(&weight), at(&offset), add(bias);
-    DeviceTensor to(out);
+    offset.Fill(at_pixels);
+    const DeviceTensor in(&x), of(&weight), at(&offset), add(&bias);
+    DeviceTensor to(&out);
     const TensorHandle t[] = {in.args().Make(), of.args().Make(), at.args().Make(),
                               add.args().Make(), to.args().Make()};
     const aclnnStatus status = Execute(
@@ -324,18 +328,32 @@ TEST_F(DeformConv, ABiasMayBeFloatBesideSixteenBits) {
     to.Download();
     return status;
   };
-  Tensor out(Element::kFloat, {1}), bias(Element::kFloat, {1});
+  // What `biases` give, rounded once.
+  const auto wanted = [&](Element element, const Tensor& biases) {
+    std::vector<double> values;
+    for (int64_t i = 0; i < out.size(); ++i) {
+      const int64_t o = i / 12, position = i % 12;
+      const auto factor = [&](int64_t c) { return static_cast<float>(weight.Get(o * 2 + c)); };
+      const auto pixel = [&](int64_t c) { return static_cast<float>(x.Get(c * 12 + position)); };
+      const float sum = std::fma(factor(1), pixel(1), factor(0) * pixel(0));
+      values.push_back(sum + static_cast<float>(biases.Get(o)));
+    }
+    Tensor rounded(element, out.shape());
+    rounded.Fill(values);
+    return rounded.Values();
+  };
   for (const Element element : {Element::kFloat16, Element::kBFloat16}) {
-    ASSERT_EQ(run(element, Element::kFloat, &out, &bias), ACLNN_SUCCESS) << TakeMessage();
+    ASSERT_EQ(run(element, Element::kFloat), ACLNN_SUCCESS) << TakeMessage();
+    EXPECT_EQ(out.Values(), wanted(element, bias));
     Tensor rounded(element, {3});
     rounded.Fill(bias.Values());
-    for (int64_t i = 0; i < out.size(); ++i) EXPECT_EQ(out.Get(i), rounded.Get(i / 12)) << i;
-    ASSERT_EQ(run(element, element, &out, &bias), ACLNN_SUCCESS) << TakeMessage();
-    EXPECT_EQ(out.Get(0), bias.Get(0));
+    EXPECT_NE(out.Values(), wanted(element, rounded));
+    ASSERT_EQ(run(element, element), ACLNN_SUCCESS) << TakeMessage();
+    EXPECT_EQ(out.Values(), wanted(element, bias));
   }
-  EXPECT_EQ(run(Element::kFloat16, Element::kBFloat16, &out, &bias), ACLNN_ERR_PARAM_INVALID);
+  EXPECT_EQ(run(Element::kFloat16, Element::kBFloat16), ACLNN_ERR_PARAM_INVALID);
   EXPECT_THAT(TakeMessage(), testing::HasSubstr("biasOptional has dtype BF16, but x has FLOAT16"));
-  EXPECT_EQ(run(Element::kFloat, Element::kFloat16, &out, &bias), ACLNN_ERR_PARAM_INVALID);
+  EXPECT_EQ(run(Element::kFloat, Element::kFloat16), ACLNN_ERR_PARAM_INVALID);
 }
 
 // y, x in turn beside a tensor of masks, as torchvision has them: the same bits.
