@@ -604,6 +604,31 @@ TEST_F(GridSamplerPaths, FewPointsOfFewChannelsHaveAnOwner) {
   }
 }
 
+// An image of bicubic points is not cut: one owner would leave the other threads idle.
+TEST_F(GridSamplerPaths, SparseBicubicPointsHaveOwnersIfTheyOccupyTheThreads) {
+  for (const int threads : {2, 16, 64}) {
+    On(kGraniteRapids, threads);
+    const auto shape = [](int64_t n, Interpolation interpolation) {
+      GridSampler2DShape s = ShapeOf(n, 1, 2048, 2048, 200, 300);
+      s.interpolation = interpolation;
+      return s;
+    };
+    for (const Mask mask : {kInputGrad, kBoth}) {
+      EXPECT_EQ(BackwardPath(shape(1, Interpolation::kBicubic), mask), "slab") << threads;
+      EXPECT_EQ(BackwardPath(shape(threads, Interpolation::kBicubic), mask), "owned") << threads;
+    }
+    // By name it is served as before.
+    const auto named = portacl::cpu::PlanGridSampler2DBackward(
+        BackwardParams(shape(1, Interpolation::kBicubic), kBoth), "owned");
+    ASSERT_TRUE(named.has_value());
+    EXPECT_STREQ(named->path, "owned");
+  }
+  On(kGraniteRapids, 1);
+  GridSampler2DShape one = ShapeOf(1, 1, 2048, 2048, 200, 300);
+  one.interpolation = Interpolation::kBicubic;
+  EXPECT_EQ(BackwardPath(one, kBoth), "owned");
+}
+
 // What each machine chooses with all its CPUs for calls of each kind, side by side.
 TEST_F(GridSamplerPaths, EveryMachineHasItsChoices) {
   GridSampler2DShape nearest = ShapeOf(4, 3, 112, 254, 112, 254);

@@ -369,14 +369,19 @@ std::optional<Plan> PlanOwnedNearest(const Params& p, const Choice& choice) {
                .way = OwnedGeometry{{}, strips, grain}}};
 }
 
-// Serves extended paddings alone, and sparse points.
+// Serves extended paddings alone, and sparse points; bicubic ones, whose images are not cut, if the
+// images and groups of channels occupy the threads.
 std::optional<Plan> PlanOwnedImages(const Params& p, const Choice& choice) {
   if (!p.want_input_grad || !HasShortOffsets(p.shape, p.input_grad_stride) ||
       (WantsSlopes(p) && !GathersGridGrad(p))) {
     return std::nullopt;
   }
-  if (!IsExtended(p.shape) && !choice.ByName() && !HasSparsePoints(p.shape)) return std::nullopt;
   const SlabCut cut = CutInputGrad(p.shape);
+  if (!IsExtended(p.shape) && !choice.ByName()) {
+    const bool bicubic = p.shape.interpolation == ops::Interpolation::kBicubic;
+    const bool idle = cut.slots < runtime::NumThreads() && !IsBelowGrain(p.shape);
+    if (!HasSparsePoints(p.shape) || (bicubic && idle)) return std::nullopt;
+  }
   return Plan{
       {.workspace_size = static_cast<uint64_t>(cut.slots * cut.slot_elements) * sizeof(float),
        .way = OwnedImages{GatheredGridGrad2D(p, choice), cut}}};

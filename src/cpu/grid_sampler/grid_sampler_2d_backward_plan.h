@@ -128,8 +128,8 @@ struct JoinedGeometry {
   int64_t grain;  // images that are worth a thread
 };
 
-// Paddings that the aclnn functions lack: gridGrad as on "direct", and inputGrad by owners of some
-// channels of some rows, who look at all points. Workspace: see SlabCut.
+// Sparse points, and paddings that the aclnn functions lack: gridGrad as on "direct", and inputGrad
+// by owners of some channels of some rows, who look at all points. Workspace: see SlabCut.
 struct OwnedImages {
   PointGathers grid_grad;
   SlabCut cut;
