@@ -7,8 +7,10 @@
 #include <cmath>
 #include <map>
 #include <string>
+#include <variant>
 #include <vector>
 
+#include "cpu/detection/roi_align_plan.h"
 #include "ops/listed_kernels.h"
 #include "ops/roi_align_params.h"
 #include "support/api/compare.h"
@@ -225,6 +227,81 @@ TEST_F(RoiAlignKernels, DoNotDependOnThreads) {
           << threads;
     }
   }
+}
+
+// A roi without a sine names an image, but contributes nothing: its bins are 0.
+TEST_F(RoiAlignKernels, RoisWithoutASineAreClearedWhateverImageTheyName) {
+  Random random(63);
+  RoiAlignParams p;
+  p.images = 3;
+  p.channels = 5;
+  p.height = p.width = 9;
+  p.rois = 4;
+  p.pooled_height = p.pooled_width = 2;
+  p.rotated = true;
+  RoiCase c = MakeRoiCase(Element::kFloat, p, {});
+  c.image.FillUniform(random, -1, 1);
+  for (int64_t n = 0; n < p.rois; ++n) {
+    // Images 0, 1, 2 and 3, which is none.
+    const double roi[] = {static_cast<double>(n), 4, 4, 5, 5, n == 3 ? 0.0 : NAN};
+    for (int64_t i = 0; i < 6; ++i) c.boxes.Set(6 * n + i, roi[i]);
+  }
+  for (const auto& kernel : portacl::cpu::RoiAlignKernels()) {
+    if (!kernel.available()) continue;
+    c.pooled.Fill(7);
+    ASSERT_TRUE(RunRoiAlign(kernel, false, &c));
+    for (int64_t i = 0; i < c.pooled.size(); ++i) ASSERT_EQ(c.pooled.Get(i), 0) << kernel.name << i;
+    c.pooled.FillUniform(random, -1, 1);
+    c.image.Fill(7);
+    ASSERT_TRUE(RunRoiAlign(kernel, true, &c));
+    for (int64_t i = 0; i < c.image.size(); ++i) ASSERT_EQ(c.image.Get(i), 0) << kernel.name << i;
+  }
+}
+
+// Large bins leave some of the threads idle, and copies beyond some GB are the reference's work.
+TEST_F(RoiAlignKernels, TheWorkspaceOfSamplesIsBounded) {
+  constexpr uint64_t kGiB = uint64_t{1} << 30;
+  portacl::runtime::SetNumThreads(128);
+  const auto plan = [](const RoiAlignParams& p) { return portacl::cpu::PlanRoiAlign(p, 16); };
+  RoiAlignParams p;
+  p.images = 1;
+  p.channels = 256;
+  p.height = p.width = 64;
+  p.rois = 100;
+  p.pooled_height = p.pooled_width = 256;
+  p.image_stride = {256 * 64 * 64, 64 * 64, 64, 1};
+  for (const bool rotated : {false, true}) {
+    p.rotated = rotated;
+    p.mode = rotated ? RoiAlignMode::kAverage : RoiAlignMode::kMax;
+    for (const bool backward : {false, true}) {
+      p.backward = backward;
+      const auto large = plan(p);
+      ASSERT_TRUE(large.has_value());
+      EXPECT_LT(large->workspace_size, 3 * kGiB / 2) << rotated << backward;
+      EXPECT_EQ(std::get<portacl::cpu::RoiPointsGeometry>(large->way).slots, 15);
+      RoiAlignParams small = p;
+      small.pooled_height = small.pooled_width = 7;
+      EXPECT_EQ(std::get<portacl::cpu::RoiPointsGeometry>(plan(small)->way).slots, 128);
+      RoiAlignParams huge = p;
+      huge.pooled_height = 8192;
+      EXPECT_FALSE(plan(huge).has_value());
+    }
+  }
+  p.rotated = false;
+  p.mode = RoiAlignMode::kMax;
+  p.backward = true;
+  p.dtype = portacl::base::DType::kFloat16;
+  p.pooled_height = p.pooled_width = 7;
+  p.height = p.width = 1024;
+  ASSERT_TRUE(plan(p).has_value());
+  EXPECT_LT(plan(p)->workspace_size, 3 * kGiB);
+  p.height = p.width = 4096;
+  EXPECT_FALSE(plan(p).has_value());
+  p.backward = false;
+  EXPECT_FALSE(plan(p).has_value());
+  p.image_stride = {int64_t{256} * 4096 * 4096, 1, 256 * 4096, 256};  // needs no copy
+  ASSERT_TRUE(plan(p).has_value());
+  EXPECT_LT(plan(p)->workspace_size, kGiB);
 }
 
 }  // namespace

@@ -83,15 +83,23 @@ std::optional<RoiAlignPlan> PlanPoints(const RoiAlignParams& p) {
   constexpr int64_t kBlock = 16, kArraysOfPoint = 20;  // PointTile of ms_deform_attn_points-inl.h
   RoiAlignPlan plan;
   auto& g = plan.way.emplace<RoiPointsGeometry>();
-  int64_t pixels = 0, bins = 0;
+  constexpr int64_t kWinners = 10;                   // of RoiPointsPart: pixels
+  constexpr int64_t kMostCopies = int64_t{4} << 30;  // bytes: of the image and its sums
+  int64_t pixels = 0, bins = 0, image = 0, slot = 0;
   const bool counted = base::CheckedMul(p.height, p.width, &pixels) && pixels < (1 << 30) &&
                        base::CheckedMul(p.pooled_height, p.pooled_width, &bins) &&
-                       p.channels < (1 << 30);
+                       bins < (1 << 30) && p.channels < (1 << 30);
   if (!counted) return std::nullopt;
-  g.slots = SlotsOf(p);
   g.pixel = DivideUp(std::max<int64_t>(p.channels, 1), kBlock) * kBlock;
   const auto& s = p.image_stride;
   g.copies = p.backward ? !p.rotated : s[1] != 1 || s[2] != p.width * s[3];
+  const int64_t pixel_bytes = g.pixel * SizeOf(p);
+  const int64_t images = int64_t{g.copies} + int64_t{p.backward};
+  const bool fits = (images == 0 || (base::CheckedMul(pixels, pixel_bytes, &image) &&
+                                     image <= kMostCopies / images)) &&
+                    base::CheckedMul(bins + kWinners, pixel_bytes, &slot) && slot <= kMostBytes;
+  if (!fits) return std::nullopt;
+  g.slots = static_cast<int>(std::min<int64_t>(kMostBytes / slot, SlotsOf(p)));
   Booking booking;
   const auto take = [&](RoiPointsPart* part, int64_t count, int64_t each, int copies) {
     int64_t elements = 0;
@@ -103,7 +111,7 @@ std::optional<RoiAlignPlan> PlanPoints(const RoiAlignParams& p) {
   take(&g.zeros, 1, g.pixel, 1);
   take(&g.points, kRoiPointRoom, kArraysOfPoint, g.slots);
   take(&g.tile, bins, g.pixel, g.slots);
-  if (p.backward && !p.rotated) take(&g.winners, 10, g.pixel, g.slots);
+  if (p.backward && !p.rotated) take(&g.winners, kWinners, g.pixel, g.slots);
   if (!booking.fits()) return std::nullopt;
   plan.workspace_size = booking.size();
   return plan;

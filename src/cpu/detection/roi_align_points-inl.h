@@ -162,8 +162,9 @@ class RoiPoints {
   template <class S>
   void PoolFrom(int64_t image, const Taps<const S>& taps) const {
     runtime::ParallelForSlots(p_.rois, g_.slots, [&](int slot, int64_t n) {
+      const int64_t named = ops::RoiImage<T>(p_, n);
+      if (named != image && (named >= 0 || image > 0)) return;
       const Roi roi = ops::SampledRoiAt<T>(p_, n);
-      if (roi.image != image && (roi.image >= 0 || image > 0)) return;
       const PointTile<F> points = Points(slot);
       ForBinsOf(At(g_.tile, slot), [&](int64_t ph, int64_t pw, F* to) {
         Clear(to, g_.pixel);
@@ -266,6 +267,7 @@ class RoiPoints {
     runtime::ParallelForSlots(DivideUp(p_.channels, part), g_.slots, [&](int slot, int64_t i) {
       const int64_t first = i * part, last = std::min(p_.channels, first + part);
       for (int64_t n = 0; n < p_.rois; ++n) {
+        if (ops::RoiImage<T>(p_, n) != image) continue;
         const Roi roi = ops::SampledRoiAt<T>(p_, n);
         if (roi.image == image) AddRoi(roi, n, slot, first, last);
       }
