@@ -7,8 +7,11 @@
 #include <cmath>
 #include <map>
 #include <string>
+#include <variant>
 #include <vector>
 
+#include "cpu/machine/named_machines.h"
+#include "cpu/resize/adaptive_avg_pool_plan.h"
 #include "ops/adaptive_avg_pool_params.h"
 #include "ops/listed_kernels.h"
 #include "support/api/compare.h"
@@ -104,6 +107,11 @@ PoolCase RandomPoolCase(Random& random) {
     }
   }
   return made;
+}
+
+const portacl::cpu::AdaptiveAvgPoolGeometry& GeometryOf(
+    const portacl::cpu::AdaptiveAvgPoolPlan& plan) {
+  return std::get<portacl::cpu::AdaptiveAvgPoolGeometry>(plan.way);
 }
 
 class AdaptiveAvgPoolKernels : public KernelTest {};
@@ -203,6 +211,9 @@ TEST_F(AdaptiveAvgPoolKernels, HalvesOfPicturesEqualTheReference) {
       for (int64_t i = 0; i < made.image.size(); ++i) {
         made.image.Set(i, static_cast<double>(random.Integer(0, 255)));
       }
+      const auto plan = portacl::cpu::PlanAdaptiveAvgPool(ParamsOf(&made), 16);
+      ASSERT_TRUE(plan.has_value());
+      EXPECT_EQ(GeometryOf(*plan).halves, !last || c == 1 || c == 3) << c << last << width;
       PoolCase want = made;
       ASSERT_TRUE(RunPool(portacl::ref::kAdaptiveAvgPool, &want));
       for (const auto& kernel : portacl::cpu::AdaptiveAvgPoolKernels()) {
@@ -216,7 +227,7 @@ TEST_F(AdaptiveAvgPoolKernels, HalvesOfPicturesEqualTheReference) {
 
 // Results beyond the caches of a small machine, of whole lines and others.
 TEST_F(AdaptiveAvgPoolKernels, ResultsPastTheCachesEqualTheReference) {
-  OtherMachine machine;
+  OtherMachine machine(portacl::cpu::kZen4);  // it has streaming stores
   machine->last_level_cache = 1 << 14;
   Random random(FreshSeed());
   for (const int64_t width : {48, 52}) {
@@ -225,6 +236,11 @@ TEST_F(AdaptiveAvgPoolKernels, ResultsPastTheCachesEqualTheReference) {
         PoolCase made{true, Tensor(Element::kFloat, {2, c, 40, width}, layout),
                       Tensor(Element::kFloat, {2, c, 13, 16}, layout)};
         made.pooled.FillUniform(random, -1, 1);
+        const auto plan = portacl::cpu::PlanAdaptiveAvgPool(ParamsOf(&made), 16);
+        ASSERT_TRUE(plan.has_value());
+        const bool lanes = layout == Layout::kChannelsLast && c % 16 == 0;
+        EXPECT_EQ(GeometryOf(*plan).channels, lanes) << c << " " << width;
+        EXPECT_EQ(GeometryOf(*plan).stream, lanes || width == 48) << c << " " << width;
         PoolCase want = made;
         ASSERT_TRUE(RunPool(portacl::ref::kAdaptiveAvgPool, &want));
         for (const auto& kernel : portacl::cpu::AdaptiveAvgPoolKernels()) {
@@ -233,6 +249,29 @@ TEST_F(AdaptiveAvgPoolKernels, ResultsPastTheCachesEqualTheReference) {
           ASSERT_TRUE(RunPool(kernel, &got));
           EXPECT_TRUE(SameAs(want.image, got.image)) << kernel.name << c << " " << width;
         }
+      }
+    }
+  }
+}
+
+// Elements of pixels are columns only as long as an axis has room for them: lanes of channels serve
+// the call.
+TEST_F(AdaptiveAvgPoolKernels, LongRowsOfFewChannelsAreServed) {
+  for (const bool backward : {false, true}) {
+    for (const bool enlarges : {false, true}) {
+      for (const int64_t extent : {1000, 8640000}) {
+        AdaptiveAvgPoolParams p;
+        p.backward = backward;
+        p.n = 8;
+        p.c = 2;
+        const int64_t image = enlarges ? 4 : extent, pooled = enlarges ? extent : 4;
+        p.extents = {1, 1, image};
+        p.pooled_extents = {1, 1, pooled};
+        p.image_stride = {2 * image, 1, 2 * image, 2 * image, 2};
+        p.pooled_stride = {2 * pooled, 1, 2 * pooled, 2 * pooled, 2};
+        const auto plan = portacl::cpu::PlanAdaptiveAvgPool(p, 16);
+        ASSERT_TRUE(plan.has_value()) << backward << enlarges << " " << extent;
+        EXPECT_EQ(GeometryOf(*plan).channels, extent > 1000) << backward << enlarges;
       }
     }
   }

@@ -16,6 +16,8 @@ using ops::AdaptiveAvgPoolParams;
 using ops::PoolWindow;
 using ops::PoolWindowOf;
 
+constexpr int64_t kMostExtent = 1 << 24;
+
 PoolAxis AxisOf(const AdaptiveAvgPoolParams& p, size_t axis) {
   const int64_t pooled = p.pooled_extents[axis], image = p.extents[axis];
   const int64_t sources = p.backward ? pooled : image, destinations = p.backward ? image : pooled;
@@ -111,7 +113,8 @@ void FlattenPixels(AdaptiveAvgPoolGeometry* g) {
 // Whether they are better taken so than channels as lanes: vectors would be filled badly.
 bool HasFlatPixels(const AdaptiveAvgPoolParams& p, const AdaptiveAvgPoolGeometry& g,
                    int64_t lanes) {
-  return p.c % lanes != 0 && p.c < 2 * lanes && p.n * g.rows() >= lanes / 2 &&
+  const bool fits = std::max(p.extents[2], p.pooled_extents[2]) <= kMostExtent / p.c;
+  return fits && p.c % lanes != 0 && p.c < 2 * lanes && p.n * g.rows() >= lanes / 2 &&
          p.pooled_stride[1] == 1 && p.image_stride[4] == p.c && p.pooled_stride[4] == p.c;
 }
 
@@ -136,7 +139,6 @@ int64_t WindowOfBytes(const AdaptiveAvgPoolParams& p) {
 
 std::optional<AdaptiveAvgPoolPlan> PlanAdaptiveAvgPool(const AdaptiveAvgPoolParams& p,
                                                        int64_t lanes) {
-  constexpr int64_t kMostExtent = 1 << 24;
   // Up to here a quotient is further from a whole and a half than float32 is from it.
   constexpr int64_t kMostBytes = 1 << 14;
   constexpr uint64_t kMostSums = uint64_t{1} << 30;
