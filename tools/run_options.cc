@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstring>
 #include <filesystem>
+#include <limits>
 #include <optional>
 #include <system_error>
 
@@ -79,6 +80,13 @@ std::vector<int64_t> ParseIntegers(const std::string& text, const std::string& o
   std::vector<int64_t> numbers;
   for (const std::string& word : Split(text, ',')) numbers.push_back(ParseInteger(word, option));
   return numbers;
+}
+
+// Extents of an option, which calls and tables of levels have in 32 bits.
+int64_t CheckExtent(int64_t extent, const std::string& option, int64_t least = 1) {
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+  if (extent >= least && extent <= kMost) return extent;
+  throw BadInput(fmt::format("{}: {} is not from {} to {}", option, extent, least, kMost));
 }
 
 bool HasGrid(const OperatorRow& row) {
@@ -383,11 +391,19 @@ class TaskBuilder {
     std::vector<double>& values = numbers_[i];
     if (!text.empty()) {
       const std::vector<int64_t> given = ParseIntegers(text, option);
-      values.assign(given.begin(), given.end());
+      for (const int64_t number : given) {
+        values.push_back(
+            static_cast<double>(CheckExtent(number, option, IsStarts(Input(i)) ? 0 : 1)));
+      }
     } else {
       const std::vector<double>& shapes = numbers_.begin()->second;
       double start = 0;
       for (size_t level = 0; 2 * level < shapes.size(); ++level) {
+        if (start > std::numeric_limits<int32_t>::max()) {
+          throw BadInput(fmt::format("{}: level {} would start at {}, above {}",
+                                     OptionName(Input(numbers_.begin()->first).native), level,
+                                     start, std::numeric_limits<int32_t>::max()));
+        }
         values.push_back(start);
         start += shapes[2 * level] * shapes[2 * level + 1];
       }
@@ -481,14 +497,17 @@ class TaskBuilder {
       if (text.empty() && !extents_.contains(symbol)) {
         throw BadInput(fmt::format("{} is needed: a whole number", option));
       }
-      if (!text.empty()) extents_.emplace(symbol, ParseInteger(text, option));
+      if (!text.empty()) {
+        extents_.emplace(symbol, CheckExtent(ParseInteger(text, option), option));
+      }
     }
     for (const Parameter& list : With(row(), Role::kInts)) {
       if (IsKernel(list)) KernelSize(list);
     }
     if (extents_.contains("KH") && extents_.contains("YH")) {  // the columns of a convolution
-      extents_.emplace("CH", extents_.at("YH") * extents_.at("KH"));
-      extents_.emplace("CW", extents_.at("YW") * extents_.at("KW"));
+      const std::string option = "--kernel-size";
+      extents_.emplace("CH", CountElements({extents_.at("YH"), extents_.at("KH")}, option));
+      extents_.emplace("CW", CountElements({extents_.at("YW"), extents_.at("KW")}, option));
     }
     const std::vector<std::string> symbols = SizeSymbols(row());
     if (symbols.empty()) return;
@@ -542,6 +561,7 @@ class TaskBuilder {
     if (size.size() != 2) {
       throw BadInput(fmt::format("{}: {} numbers, wanted H,W", option, size.size()));
     }
+    for (const int64_t extent : size) CheckExtent(extent, option);
     extents_.emplace("KH", size[0]);
     extents_.emplace("KW", size[1]);
     return size;
@@ -575,8 +595,9 @@ class TaskBuilder {
       } else if (IsSteps(parameter)) {
         argument.integers = Steps(parameter);
       } else if (std::string_view(parameter.name) == "modulated") {
-        const int64_t points = extents_.at("DG") * extents_.at("KH") * extents_.at("KW");
-        argument.integers = {extents_.at("F") == 3 * points ? 1 : 0};
+        const int64_t planes = CountElements(
+            {3, extents_.at("DG"), extents_.at("KH"), extents_.at("KW")}, "--kernel-size");
+        argument.integers = {extents_.at("F") == planes ? 1 : 0};
       } else if (parameter.role == Role::kFlag) {
         argument.integers = {Flag(parameter.native) ? 1 : 0};
       } else if (parameter.role == Role::kMask) {

@@ -104,6 +104,47 @@ TEST_F(RunTest, LevelsOfDeformableAttentionAreAList) {
   ExpectBadInput(run({"--spatial-shapes", "1,1,1,1", "--level-start-index", "0,x"}),
                  "--level-start-index");
   EXPECT_NE(run({"--spatial-shapes", "1,1,2,2"}).exit_code, 0);
+  for (const std::string number : {"4294967297", "2147483648", "0", "-1"}) {
+    for (const std::string profile : {"native", "open"}) {
+      ExpectBadInput(run({"--spatial-shapes", number + ",1,1,1", "--profile", profile}),
+                     "--spatial-shapes: " + number + " is not from 1 to 2147483647");
+    }
+  }
+  ExpectBadInput(run({"--spatial-shapes", "65536,65536,1,1"}),
+                 "--spatial-shapes: level 1 would start at 4294967296, above 2147483647");
+  ExpectBadInput(run({"--spatial-shapes", "1,1,1,1", "--level-start-index", "0,4294967297"}),
+                 "--level-start-index: 4294967297 is not from 0 to 2147483647");
+}
+
+TEST_F(RunTest, ExtentsOfOptionsFitInto32Bits) {
+  Write("input.npy", NpyFile("<f4", "(1, 1, 2, 2)", Bytes<float>({1, 2, 3, 4})));
+  Write("offset.npy", NpyFile("<f4", "(1, 2, 2, 2)", Bytes<float>({0, 0, 0, 0, 0, 0, 0, 0})));
+  const auto run = [&](std::vector<std::string> more) {
+    const std::vector<std::string> words = {"run",       "deformable_offsets", "--input",
+                                            "input.npy", "--offset",           "offset.npy"};
+    more.insert(more.begin(), words.begin(), words.end());
+    return Run(more);
+  };
+  ASSERT_EQ(run({"--kernel-size", "1,1"}).exit_code, 0);
+  const std::string wanted = " is not from 1 to 2147483647";
+  ExpectBadInput(run({"--kernel-size", "9223372036854775807,2"}),
+                 "--kernel-size: 9223372036854775807" + wanted);
+  ExpectBadInput(run({"--kernel-size=-1,1"}), "--kernel-size: -1" + wanted);
+  ExpectBadInput(run({"--kernel-size", "1,0"}), "--kernel-size: 0" + wanted);
+  ExpectBadInput(run({"--kernel-size", "2147483647,2147483647"}),
+                 "columns: shape [1, 1, 4294967294");
+  ExpectBadInput(run({"--kernel-size", "1,1", "--offset-groups", "0"}),
+                 "--offset-groups: 0" + wanted);
+  WriteCounting();
+  Write("boxes.npy", NpyFile("<f4", "(1, 5)", Bytes<float>({0, 0, 0, 2, 4})));
+  const std::vector<std::string> words = {
+      "run",       "roi_align",      "--input", "g.npy",          "--boxes",
+      "boxes.npy", "--pooled-width", "1",       "--pooled-height"};
+  for (const std::string number : {"0", "4294967297"}) {
+    std::vector<std::string> all = words;
+    all.push_back(number);
+    ExpectBadInput(Run(all), "--pooled-height: " + number + wanted);
+  }
 }
 
 TEST_F(RunTest, AConvolutionIsMovedByAFileOfOffsets) {
