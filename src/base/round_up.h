@@ -2,6 +2,7 @@
 #ifndef PORTACL_BASE_ROUND_UP_H_
 #define PORTACL_BASE_ROUND_UP_H_
 
+#include <cstdint>
 #include <type_traits>
 
 namespace portacl::base {
@@ -10,6 +11,12 @@ namespace portacl::base {
 template <class T>
 constexpr T RoundUp(T value, std::type_identity_t<T> multiple) {
   return (value + multiple - 1) / multiple * multiple;
+}
+
+// Bytes, or what `line` of them fill: up to the end of a cache line.
+template <class T>
+constexpr T WholeLines(T count, std::type_identity_t<T> line = 64) {
+  return RoundUp(count, line);
 }
 
 }  // namespace portacl::base

@@ -30,12 +30,11 @@ int64_t MostTaps(int64_t bins, int64_t samples, int64_t extent) {
   return bins * std::min(2 * samples, extent);
 }
 
-uint64_t WholeLines(uint64_t bytes) { return base::RoundUp(bytes, kLine); }
-
 uint64_t TableBytes(const RoiAlignParams& p, const Geometry& g, int64_t size) {
   const int64_t begins = p.pooled_height + 1 + p.pooled_width + 1;
   const int64_t indices = begins + g.y_taps + 2 * g.x_taps;
-  return WholeLines(static_cast<uint64_t>(kLine + indices * 4 + (g.y_taps + g.x_taps + 1) * size));
+  return base::WholeLines(
+      static_cast<uint64_t>(kLine + indices * 4 + (g.y_taps + g.x_taps + 1) * size));
 }
 
 int64_t SizeOf(const RoiAlignParams& p) { return p.dtype == base::DType::kDouble ? 8 : 4; }
@@ -64,10 +63,10 @@ bool CutSlot(const RoiAlignParams& p, int64_t lanes, int64_t size, Geometry* g) 
                     p.pooled_height <= kMostBytes / (p.pooled_width * lanes * size) &&
                     p.width <= kMostBytes / (lanes * size);
   if (!fits) return false;
-  uint64_t end = WholeLines(static_cast<uint64_t>(std::max(p.height, p.width) * (size + 4)));
+  uint64_t end = base::WholeLines(static_cast<uint64_t>(std::max(p.height, p.width) * (size + 4)));
   const auto take = [&end](int64_t bytes) {
     const uint64_t begin = end;
-    end += WholeLines(static_cast<uint64_t>(bytes));
+    end += base::WholeLines(static_cast<uint64_t>(bytes));
     return begin;
   };
   g->rows = take(p.height);
@@ -141,7 +140,7 @@ std::optional<RoiAlignPlan> PlanRoiAlign(const RoiAlignParams& p, int64_t lanes)
   const int64_t most_slots = kMostBytes / static_cast<int64_t>(g.slot_bytes);
   g.slots = std::clamp<int>(static_cast<int>(most_slots), 1, g.slots);
   if (!p.backward) g.parts = PartsOf(p, g);
-  g.slots_begin = WholeLines(static_cast<uint64_t>(p.rois) * g.table_bytes);
+  g.slots_begin = base::WholeLines(static_cast<uint64_t>(p.rois) * g.table_bytes);
   plan.workspace_size = g.slots_begin + static_cast<uint64_t>(g.slots) * g.slot_bytes;
   return plan;
 }

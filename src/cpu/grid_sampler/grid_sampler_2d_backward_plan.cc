@@ -6,6 +6,7 @@
 #include <array>
 #include <bit>
 
+#include "base/round_up.h"
 #include "cpu/grid_sampler/grid_sampler_grain.h"
 #include "cpu/grid_sampler/grid_sampler_layout.h"
 #include "cpu/grid_sampler/grid_sampler_slab_cut.h"
@@ -56,15 +57,7 @@ int64_t Halo(const ops::GridSampler2DShape& s) {
 }
 
 // Points, rounded up to whole groups.
-int64_t WholeGroups(int64_t points) {
-  constexpr int64_t kSize = int64_t{kGroup};
-  return (points + kSize - 1) / kSize * kSize;
-}
-
-// Floats, rounded up to whole cache lines.
-int64_t WholeLines(int64_t floats) {
-  return (floats + kLineElements - 1) / kLineElements * kLineElements;
-}
+int64_t WholeGroups(int64_t points) { return base::RoundUp(points, int64_t{kGroup}); }
 
 // Whether gridGrad is wanted and not identically 0.
 bool WantsSlopes(const Params& p) {
@@ -215,7 +208,7 @@ PaddedGeometry PaddedGeometryOf(const Params& p, int threads) {
   // Rows (nearly) a multiple of 4 KiB apart: see PitchFor.
   const int64_t row_bytes = g.pitch * int64_t{sizeof(float)};
   if (row_bytes >= 3840 && (row_bytes + 256) % 4096 < 512) g.pitch += 128;
-  g.plane = WholeLines(g.pitch * (s.h + 3));
+  g.plane = base::WholeLines(g.pitch * (s.h + 3), kLineElements);
   g.image = g.plane * s.c * (int64_t{p.want_input_grad} + int64_t{p.want_grid_grad});
   return g;
 }
@@ -436,7 +429,7 @@ std::optional<Plan> PlanPacked(const Params& p, const Choice& choice) {
   const bool pays =
       s.c > kMaxPaddedChannels && !shared && bytes <= L2CacheBytes() && HasPointsForCopies(s);
   if (!choice.ByName() && !pays) return std::nullopt;
-  g.image = WholeLines(bytes / int64_t{sizeof(float)});
+  g.image = base::WholeLines(bytes / int64_t{sizeof(float)}, kLineElements);
   return Plan{
       {.workspace_size = static_cast<uint64_t>(g.slots * g.image) * sizeof(float), .way = g}};
 }

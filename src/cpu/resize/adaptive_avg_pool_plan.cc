@@ -36,8 +36,6 @@ PoolAxis AxisOf(const AdaptiveAvgPoolParams& p, size_t axis) {
   return made;
 }
 
-uint64_t WholeLines(uint64_t bytes) { return base::RoundUp(bytes, 64); }
-
 // What the sources of a gradient are divided by.
 void SetSources(const AdaptiveAvgPoolParams& p, AdaptiveAvgPoolGeometry* g) {
   for (size_t axis = 0; axis < 3; ++axis) {
@@ -72,7 +70,7 @@ bool SetGroups(const AdaptiveAvgPoolParams& p, uint64_t size, AdaptiveAvgPoolGeo
     tall = std::max(tall, runs[last].end - runs[static_cast<size_t>(h)].begin);
   }
   const double bytes = row * static_cast<double>(tall);
-  g->slot_bytes = WholeLines(static_cast<uint64_t>(std::min(bytes, kMostDivided)));
+  g->slot_bytes = base::WholeLines(static_cast<uint64_t>(std::min(bytes, kMostDivided)));
   return bytes < kMostDivided;
 }
 
@@ -201,7 +199,7 @@ std::optional<AdaptiveAvgPoolPlan> PlanAdaptiveAvgPool(const AdaptiveAvgPoolPara
                g.last_extent == 1;
     const uint64_t sums = runs.size() * static_cast<uint64_t>(g.inner * lanes) * size;
     if (sums > kMostSums) return std::nullopt;
-    g.slot_bytes = WholeLines(kPoolChunk * size + sums);
+    g.slot_bytes = base::WholeLines(kPoolChunk * size + sums);
     if (!p.backward && g.from_stride[3] == g.sources && g.from_stride[4] == 1) {
       g.at_a_time = std::max<int64_t>(1, kPoolChunk / lanes / g.sources);
     }
