@@ -56,7 +56,7 @@ HWY_INLINE void ForVectors(D d, int64_t channels, const Use& use) {
 // ---- samples ------------------------------------------------------------------------------------
 
 // kVectors vectors of channels from `channel` on, the last of `last` lanes. kOnto: adds to the
-// output, whose rows are padded to whole vectors.
+// output.
 template <int kVectors, bool kOnto = false, class F, class S, class T>
 HWY_INLINE void SumBlock(const PointTile<F>& tile, int64_t first, int64_t count,
                          const Taps<const S>& taps, int64_t channel, int64_t last,

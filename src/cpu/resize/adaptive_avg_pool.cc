@@ -95,8 +95,8 @@ class AdaptiveAvgPool {
           reinterpret_cast<F*>(scratch_ + static_cast<uint64_t>(slot) * g_.slot_bytes);
       if (g_.channels) {
         RunChannels(task, scratch);
-      } else if (g_.halves) {
-        RunHalves(task * kLanes);
+      } else if (kBytes && g_.halves) {
+        if constexpr (kBytes) RunHalves(task * kLanes);
       } else {
         RunRows(task * kLanes, scratch, scratch + kPoolChunk);
       }
@@ -161,9 +161,7 @@ class AdaptiveAvgPool {
     const auto pixels = static_cast<int64_t>(g_.run_of.size()) / g_.inner;
     for (int64_t i = first; i < end; ++i) {
       const Row row = RowAt(i, g_.c);
-      if constexpr (!kBytes) {
-        continue;
-      } else if (g_.inner == 1) {
+      if (g_.inner == 1) {
         HalveRow<1>(row.from, row.from + g_.from_stride[3], pixels, row.to);
       } else {
         HalveRow<3>(row.from, row.from + g_.from_stride[3], pixels, row.to);

@@ -297,6 +297,7 @@ void SumTileWide(const Params& p, const Tile<T>& t) {
   WideGroup<kContiguous, T> group(t);
   ForEachRow(p, t, [&](const T* from, int64_t rows, T* to) {
     if (rows == 0) {  // lanes of a group with sources would wait for it
+      if (t.to_column == 1) return ClearElements(to, n);
       for (int64_t j = 0; j < n; ++j) ClearElements(to + j * t.to_column, 1);
       return;
     }
