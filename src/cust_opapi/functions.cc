@@ -1,5 +1,6 @@
 // libcust_opapi.so: functions that DrivingSDK's package has under this name of a library, with
 // their published parameters, as portacl's operators compute them.
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -17,18 +18,16 @@ aclnnStatus Plan(const char* function, uint64_t* workspace_size, aclOpExecutor**
   return portaclCustomPlan(function, addresses, workspace_size, executor);
 }
 
-// The shape of a tensor (N, C, H, W) as (N, H, W, C). Null for what is no such tensor: the call is
-// refused then.
+// The shape of a tensor (N, C, H, W) as (N, H, W, C). The call is refused for another number of
+// axes, which stay as they are, and for null.
 class ChannelsLast {
  public:
   explicit ChannelsLast(const aclTensor* tensor) {
     int64_t* shape = nullptr;
     uint64_t rank = 0;
     if (aclGetViewShape(tensor, &shape, &rank) != ACLNN_SUCCESS) return;
-    if (rank == 4) {
-      const int64_t moved[] = {shape[0], shape[2], shape[3], shape[1]};
-      list_ = aclCreateIntArray(moved, rank);
-    }
+    if (rank == 4) std::rotate(shape + 1, shape + 2, shape + 4);
+    list_ = aclCreateIntArray(shape, rank);
     delete[] shape;
   }
   ~ChannelsLast() {

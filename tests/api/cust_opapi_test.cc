@@ -295,6 +295,12 @@ TEST_F(CustOpApiRotated, RefusesWhatDoesNotFit) {
   const Mirrored wide({kN, kC, kH, kW + 1});
   EXPECT_EQ(ExecuteCustom<RotateGrad>(kRotateGrad, spread(&wide)), ACLNN_ERR_PARAM_INVALID);
   EXPECT_THAT(TakeMessage(), StartsWith(std::string(kRotateGrad) + ": input is"));
+  for (const Shape& shape : {Shape{kN, kC, kH}, Shape{kN, kC, kH, kW, 1}, Shape{kN}}) {
+    const Mirrored other(shape);
+    EXPECT_EQ(ExecuteCustom<RotateGrad>(kRotateGrad, spread(&other)), ACLNN_ERR_PARAM_INVALID);
+    EXPECT_EQ(TakeMessage(), std::string(kRotateGrad) + ": input has " +
+                                 std::to_string(shape.size()) + " elements, but must have 4");
+  }
   EXPECT_EQ(ExecuteCustom<RotateGrad>(kRotateGrad, spread(nullptr)), ACLNN_ERR_PARAM_NULLPTR);
   EXPECT_THAT(TakeMessage(), HasSubstr("input is null"));
 }
