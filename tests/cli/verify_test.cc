@@ -351,6 +351,22 @@ TEST_F(VerifyTest, PortaclBesideAnOwnLibraryDoesNotAnswerForIt) {
   EXPECT_THAT(named.out, HasSubstr("FAILED: 1 of 4 cases failed, 1 of them not judged"));
 }
 
+// Nor beside a vendor's library that has the name of portacl's second one.
+TEST_F(VerifyTest, PortaclBesideAnotherCustOpapiDoesNotAnswerForIt) {
+  std::filesystem::create_directories(Path("lib"));
+  std::filesystem::copy_file(PORTACL_LIBRARY_DIR "/libportacl.so", Path("lib/libportacl.so.0"));
+  std::filesystem::create_symlink("libportacl.so.0", Path("lib/libportacl.so"));
+  std::filesystem::copy_file(PORTACL_FIXTURE_DIR "/own_kernel/libopapi.so",
+                             Path("lib/libcust_opapi.so"));
+  Write("cases.txt",
+        std::string(kSevens) + "upsample_nearest_exact1d name=other self=1x1x5 out=1x1x9\n");
+  const Outcome outcome =
+      Run({"verify", "cases.txt", "--lib-dir", "lib"}, "LD_LIBRARY_PATH=" + Path("lib"));
+  EXPECT_EQ(outcome.exit_code, 1) << outcome.out << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("FAILED: 1 of 4 cases failed, 1 of them not judged"));
+  EXPECT_THAT(outcome.out, HasSubstr("not from lib"));
+}
+
 // A forced family that ref stands in for would pass without having run.
 TEST_F(VerifyTest, KernelsThatPORTACL_IMPL_DoesNotReachAreCounted) {
   Write("cases.txt", kSevens);

@@ -21,7 +21,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <iostream>
+#include <iterator>
 #include <memory>
 #include <set>
 #include <string>
@@ -138,10 +140,14 @@ class Library {
     return !folder_.empty() && fs::path(file).parent_path() == RealPath(folder_);
   }
 
-  // DrivingSDK's names, which portacl has in a library beside its own.
+  // DrivingSDK's names, which portacl has in a library beside its own. A vendor's library of that
+  // name does not name what portacl's asks libportacl.so for.
   static bool IsPortaclsToo(const std::string& file) {
     const fs::path portacl = FileOf(dlsym(RTLD_DEFAULT, "portaclGetVersion"));
-    return fs::path(file) == portacl.parent_path() / "libcust_opapi.so";
+    if (fs::path(file) != portacl.parent_path() / "libcust_opapi.so") return false;
+    std::ifstream stream(file, std::ios::binary);
+    const std::string bytes(std::istreambuf_iterator<char>(stream), {});
+    return bytes.find("portaclCustomPlan") != std::string::npos;
   }
 
   void* Note(const std::string& name, void* address) {
