@@ -8,6 +8,15 @@ if(PORTACL_SCALAR)
   list(REMOVE_ITEM PORTACL_LAYERS cpu)
 endif()
 
+# These compile for long, so they are compiled twice: src/cpu/vector/elements.h.
+set(PORTACL_SPLIT_BY_ELEMENT
+  cpu/grid_sampler/grid_sampler_2d_backward_slab.cc
+  cpu/grid_sampler/grid_sampler_2d_slab.cc
+  cpu/grid_sampler/grid_sampler_3d_backward_blocks.cc
+  cpu/grid_sampler/grid_sampler_backward_direct.cc
+  cpu/grid_sampler/grid_sampler_direct.cc
+  cpu/resize/nearest_backward_permute.cc)
+
 set(PORTACL_GENERATED_INCLUDE "${PROJECT_BINARY_DIR}/generated/include")  # public, installed
 set(PORTACL_GENERATED_PRIVATE "${PROJECT_BINARY_DIR}/generated/private")  # for our own sources
 configure_file(cmake/version.h.in "${PORTACL_GENERATED_INCLUDE}/portacl/version.h" @ONLY)
@@ -53,6 +62,14 @@ foreach(layer IN LISTS PORTACL_LAYERS)
     portacl_compile_together(portacl_${layer}_objects 4 ${PORTACL_STANDARD_HEADERS})
   elseif(layer STREQUAL "runtime")  # a source is a component with a state of its own
     portacl_compile_together(portacl_${layer}_objects 0 ${PORTACL_STANDARD_HEADERS})
+  endif()
+  if(layer STREQUAL "cpu")
+    foreach(source IN LISTS PORTACL_SPLIT_BY_ELEMENT)
+      string(REPLACE ".cc" "_16.cc" second "${PORTACL_GENERATED_PRIVATE}/${source}")
+      file(CONFIGURE OUTPUT "${second}" CONTENT
+        "#define PORTACL_ELEMENTS_OF_16_BITS 1\n#include \"${source}\"\n" @ONLY)
+      target_sources(portacl_cpu_objects PRIVATE "${second}")
+    endforeach()
   endif()
   target_sources(portacl_objects INTERFACE $<TARGET_OBJECTS:portacl_${layer}_objects>)
   target_sources(portacl PRIVATE $<TARGET_OBJECTS:portacl_${layer}_objects>)

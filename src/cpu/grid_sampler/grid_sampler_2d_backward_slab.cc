@@ -19,6 +19,7 @@
 #include "cpu/grid_sampler/grid_sampler_gather-inl.h"
 #include "cpu/grid_sampler/grid_sampler_paths-inl.h"
 #include "cpu/machine/fetch.h"
+#include "cpu/vector/elements.h"
 #include "runtime/parallel.h"
 
 #if PORTACL_HWY_TARGET
@@ -242,11 +243,21 @@ class Backward {
 
 }  // namespace
 
+template <class T>
+void RunElements(const Params& p, const SlabGeometry& slabs, void* workspace) {
+  Backward<T>(p, slabs, workspace).Run();
+}
+#define PORTACL_RUN(T) void RunElements<T>(const Params&, const SlabGeometry&, void*)
+PORTACL_OF_ELEMENTS(PORTACL_RUN);
+#undef PORTACL_RUN
+
+#if PORTACL_FIRST_ELEMENTS
 void RunPath(const Params& p, const SlabGeometry& slabs, void* workspace) {
   base::DispatchFloating(p.shape.dtype, [&](auto tag) {
-    Backward<typename decltype(tag)::type>(p, slabs, workspace).Run();
+    RunElements<typename decltype(tag)::type>(p, slabs, workspace);
   });
 }
+#endif
 
 }  // namespace portacl::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

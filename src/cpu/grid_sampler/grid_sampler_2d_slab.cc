@@ -12,6 +12,7 @@
 #include "cpu/grid_sampler/grid_sampler_2d_taps-inl.h"
 #include "cpu/grid_sampler/grid_sampler_gather-inl.h"
 #include "cpu/grid_sampler/grid_sampler_paths-inl.h"
+#include "cpu/vector/elements.h"
 #include "cpu/vector/transpose-inl.h"
 #include "runtime/parallel.h"
 
@@ -269,11 +270,21 @@ class Sampling {
 
 }  // namespace
 
+template <class T>
+void RunElements(const Params& p, const SamplingGeometry& slabs, void* workspace) {
+  Sampling<T>(p, slabs, workspace).Run();
+}
+#define PORTACL_RUN(T) void RunElements<T>(const Params&, const SamplingGeometry&, void*)
+PORTACL_OF_ELEMENTS(PORTACL_RUN);
+#undef PORTACL_RUN
+
+#if PORTACL_FIRST_ELEMENTS
 void RunPath(const Params& p, const SamplingGeometry& slabs, void* workspace) {
   base::DispatchFloating(p.shape.dtype, [&](auto tag) {
-    Sampling<typename decltype(tag)::type>(p, slabs, workspace).Run();
+    RunElements<typename decltype(tag)::type>(p, slabs, workspace);
   });
 }
+#endif
 
 }  // namespace portacl::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -13,6 +13,7 @@
 #include "cpu/grid_sampler/grid_sampler_backward-inl.h"
 #include "cpu/grid_sampler/grid_sampler_paths-inl.h"
 #include "cpu/vector/channel_tree-inl.h"
+#include "cpu/vector/elements.h"
 #include "cpu/vector/transpose-inl.h"
 #include "runtime/parallel.h"
 
@@ -359,24 +360,32 @@ class TotalsGridGrad : PointGridGrad<Params, T, false> {
 }  // namespace
 
 // Loops over a volume's parts run on all threads with one slot, and where they are with more.
-void RunPath(const Params& p, const SummedBlocks& plan, void* workspace) {
-  base::DispatchFloating(p.shape.dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    runtime::ParallelForSlots(p.shape.n, plan.slots, [&](int slot, int64_t n) {
-      auto* const memory =
-          static_cast<base::ComputeType<T>*>(workspace) + slot * plan.slot_elements;
-      const auto* const totals = p.shape.interpolation == Interpolation::kBicubic
-                                     ? RunVolume<T, Interpolation::kBicubic>(p, plan, n, memory)
-                                     : RunVolume<T, Interpolation::kBilinear>(p, plan, n, memory);
-      if (!p.want_grid_grad) return;
-      const TotalsGridGrad<T> finish(p, totals);
-      const PointChunks& g = plan.chunks;
-      runtime::ParallelFor(g.chunks, g.grain, [&](int64_t begin, int64_t end) {
-        finish.Run(n, begin * g.chunk_points, std::min(end * g.chunk_points, g.points));
-      });
+template <class T>
+void RunElements(const Params& p, const SummedBlocks& plan, void* workspace) {
+  runtime::ParallelForSlots(p.shape.n, plan.slots, [&](int slot, int64_t n) {
+    auto* const memory = static_cast<base::ComputeType<T>*>(workspace) + slot * plan.slot_elements;
+    const auto* const totals = p.shape.interpolation == Interpolation::kBicubic
+                                   ? RunVolume<T, Interpolation::kBicubic>(p, plan, n, memory)
+                                   : RunVolume<T, Interpolation::kBilinear>(p, plan, n, memory);
+    if (!p.want_grid_grad) return;
+    const TotalsGridGrad<T> finish(p, totals);
+    const PointChunks& g = plan.chunks;
+    runtime::ParallelFor(g.chunks, g.grain, [&](int64_t begin, int64_t end) {
+      finish.Run(n, begin * g.chunk_points, std::min(end * g.chunk_points, g.points));
     });
   });
 }
+#define PORTACL_RUN(T) void RunElements<T>(const Params&, const SummedBlocks&, void*)
+PORTACL_OF_ELEMENTS(PORTACL_RUN);
+#undef PORTACL_RUN
+
+#if PORTACL_FIRST_ELEMENTS
+void RunPath(const Params& p, const SummedBlocks& plan, void* workspace) {
+  base::DispatchFloating(p.shape.dtype, [&](auto tag) {
+    RunElements<typename decltype(tag)::type>(p, plan, workspace);
+  });
+}
+#endif
 
 }  // namespace portacl::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -14,6 +14,7 @@
 #include "cpu/machine/fetch.h"
 #include "cpu/machine/machine.h"
 #include "cpu/vector/channel_tree-inl.h"
+#include "cpu/vector/elements.h"
 
 #if PORTACL_HWY_TARGET
 HWY_BEFORE_NAMESPACE();
@@ -233,38 +234,52 @@ class NoGridGrad {
 
 }  // namespace
 
+template <class T>
+void RunElements(const ops::GridSampler2DBackwardParams& p, const PointGathers& gathers) {
+  if (gathers.joined) {
+    RunImages<T, true>(p, gathers.chunks);
+  } else if (gathers.pairs) {
+    RunImages<T, false>(p, gathers.chunks);
+  } else {
+    RunOverChunks<LinearGridGrad<ops::GridSampler2DBackwardParams, T, 0, false>>(p, gathers.chunks);
+  }
+}
+
+template <class T>
+void RunElements(const ops::GridSampler3DBackwardParams& p, const GatheredGridGrad& gathers) {
+  if (p.shape.interpolation == Interpolation::kNearest) {
+    RunOverChunks<NoGridGrad<T>>(p, gathers.chunks);
+  } else if (gathers.pairs) {
+    RunPairs<T>(p, gathers.chunks);
+  } else {
+    RunOverChunks<LinearGridGrad<ops::GridSampler3DBackwardParams, T, 0, false>>(p, gathers.chunks);
+  }
+}
+
+#define PORTACL_RUN_2D(T) \
+  void RunElements<T>(const ops::GridSampler2DBackwardParams&, const PointGathers&)
+#define PORTACL_RUN_3D(T) \
+  void RunElements<T>(const ops::GridSampler3DBackwardParams&, const GatheredGridGrad&)
+PORTACL_OF_ELEMENTS(PORTACL_RUN_2D);
+PORTACL_OF_ELEMENTS(PORTACL_RUN_3D);
+#undef PORTACL_RUN_2D
+#undef PORTACL_RUN_3D
+
+#if PORTACL_FIRST_ELEMENTS
 void RunPath(const ops::GridSampler2DBackwardParams& p, const PointGathers& gathers,
              void* /*workspace*/) {
   if (p.shape.interpolation == Interpolation::kBicubic) return RunCubicGridGrad(p, gathers);
-  base::DispatchFloating(p.shape.dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    if (gathers.joined) {
-      RunImages<T, true>(p, gathers.chunks);
-    } else if (gathers.pairs) {
-      RunImages<T, false>(p, gathers.chunks);
-    } else {
-      RunOverChunks<LinearGridGrad<ops::GridSampler2DBackwardParams, T, 0, false>>(p,
-                                                                                   gathers.chunks);
-    }
-  });
+  base::DispatchFloating(p.shape.dtype,
+                         [&](auto tag) { RunElements<typename decltype(tag)::type>(p, gathers); });
 }
 
 void RunPath(const ops::GridSampler3DBackwardParams& p, const GatheredGridGrad& gathers,
              void* /*workspace*/) {
-  base::DispatchFloating(p.shape.dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    if (p.shape.interpolation == Interpolation::kBicubic) {
-      RunCubicGridGrad(p, gathers);
-    } else if (p.shape.interpolation == Interpolation::kNearest) {
-      RunOverChunks<NoGridGrad<T>>(p, gathers.chunks);
-    } else if (gathers.pairs) {
-      RunPairs<T>(p, gathers.chunks);
-    } else {
-      RunOverChunks<LinearGridGrad<ops::GridSampler3DBackwardParams, T, 0, false>>(p,
-                                                                                   gathers.chunks);
-    }
-  });
+  if (p.shape.interpolation == Interpolation::kBicubic) return RunCubicGridGrad(p, gathers);
+  base::DispatchFloating(p.shape.dtype,
+                         [&](auto tag) { RunElements<typename decltype(tag)::type>(p, gathers); });
 }
+#endif  // PORTACL_FIRST_ELEMENTS
 
 }  // namespace portacl::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -17,6 +17,7 @@
 #include "cpu/grid_sampler/grid_sampler_source-inl.h"
 #include "cpu/machine/fetch.h"
 #include "cpu/machine/machine.h"
+#include "cpu/vector/elements.h"
 
 #if PORTACL_HWY_TARGET
 HWY_BEFORE_NAMESPACE();
@@ -480,40 +481,47 @@ class DirectSampling {
   std::conditional_t<kJoined, JoinedImages<int64_t{kLanes}>, Nothing> joined_;
 };
 
-template <bool kPairs, bool kJoined, class Params>
+template <class T, bool kPairs, bool kJoined, class Params>
 void SampleBy(const Params& p, const PointChunks& chunks) {
-  base::DispatchFloating(p.shape.dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    constexpr bool kImages = kAxesOf<Params> == 2;
-    const auto run = [&](auto kernel) {
-      RunOverChunks<typename decltype(kernel)::type>(p, chunks);
-    };
-    using std::type_identity;
-    switch (p.shape.interpolation) {
-      case Interpolation::kBilinear:
-        return run(
-            type_identity<DirectSampling<Params, T, Interpolation::kBilinear, kPairs, kJoined>>());
-      case Interpolation::kNearest:  // reads no pairs of volumes
-        return run(
-            type_identity<
-                DirectSampling<Params, T, Interpolation::kNearest, kImages && kPairs, kJoined>>());
-      default:
-        return run(
-            type_identity<DirectSampling<Params, T, Interpolation::kBicubic, kPairs, kJoined>>());
-    }
-  });
-}
-
-template <class Params>
-void Sample(const Params& p, const PointGathers& g) {
-  if (!g.pairs) return SampleBy<false, false>(p, g.chunks);
-  if constexpr (kAxesOf<Params> == 2) {
-    if (g.joined) return SampleBy<true, true>(p, g.chunks);
+  constexpr bool kImages = kAxesOf<Params> == 2;
+  const auto run = [&](auto kernel) { RunOverChunks<typename decltype(kernel)::type>(p, chunks); };
+  using std::type_identity;
+  switch (p.shape.interpolation) {
+    case Interpolation::kBilinear:
+      return run(
+          type_identity<DirectSampling<Params, T, Interpolation::kBilinear, kPairs, kJoined>>());
+    case Interpolation::kNearest:  // reads no pairs of volumes
+      return run(type_identity<
+                 DirectSampling<Params, T, Interpolation::kNearest, kImages && kPairs, kJoined>>());
+    default:
+      return run(
+          type_identity<DirectSampling<Params, T, Interpolation::kBicubic, kPairs, kJoined>>());
   }
-  SampleBy<true, false>(p, g.chunks);
 }
 
 }  // namespace
+
+template <class T, class Params>
+void RunElements(const Params& p, const PointGathers& g) {
+  if (!g.pairs) return SampleBy<T, false, false>(p, g.chunks);
+  if constexpr (kAxesOf<Params> == 2) {
+    if (g.joined) return SampleBy<T, true, true>(p, g.chunks);
+  }
+  SampleBy<T, true, false>(p, g.chunks);
+}
+#define PORTACL_RUN_2D(T) void RunElements<T>(const ops::GridSampler2DParams&, const PointGathers&)
+#define PORTACL_RUN_3D(T) void RunElements<T>(const ops::GridSampler3DParams&, const PointGathers&)
+PORTACL_OF_ELEMENTS(PORTACL_RUN_2D);
+PORTACL_OF_ELEMENTS(PORTACL_RUN_3D);
+#undef PORTACL_RUN_2D
+#undef PORTACL_RUN_3D
+
+#if PORTACL_FIRST_ELEMENTS
+template <class Params>
+static void Sample(const Params& p, const PointGathers& gathers) {
+  base::DispatchFloating(p.shape.dtype,
+                         [&](auto tag) { RunElements<typename decltype(tag)::type>(p, gathers); });
+}
 
 void RunPath(const ops::GridSampler2DParams& p, const PointGathers& gathers, void* workspace) {
   static_cast<void>(workspace);
@@ -530,6 +538,7 @@ void RunPath(const ops::GridSampler2DParams& p, const PointGathers& gathers, voi
 void RunPath(const ops::GridSampler3DParams& p, const PointGathers& gathers, void* /*workspace*/) {
   Sample(p, gathers);
 }
+#endif  // PORTACL_FIRST_ELEMENTS
 
 }  // namespace portacl::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

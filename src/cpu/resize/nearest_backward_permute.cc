@@ -10,6 +10,7 @@
 
 #include "cpu/resize/nearest_backward_paths-inl.h"
 #include "cpu/resize/nearest_backward_tile-inl.h"
+#include "cpu/vector/elements.h"
 #include "cpu/vector/simd-inl.h"
 
 #if PORTACL_HWY_TARGET
@@ -225,12 +226,10 @@ void SumTilePermuted(const Params& p, const NearestBackwardKernelPlan& plan, con
   }
 }
 
-template void SumTilePermuted(const Params&, const NearestBackwardKernelPlan&, const Tile<float>&);
-template void SumTilePermuted(const Params&, const NearestBackwardKernelPlan&, const Tile<double>&);
-template void SumTilePermuted(const Params&, const NearestBackwardKernelPlan&,
-                              const Tile<base::Float16>&);
-template void SumTilePermuted(const Params&, const NearestBackwardKernelPlan&,
-                              const Tile<base::BFloat16>&);
+#define PORTACL_SUM(T) \
+  void SumTilePermuted(const Params&, const NearestBackwardKernelPlan&, const Tile<T>&)
+PORTACL_OF_ELEMENTS(PORTACL_SUM);
+#undef PORTACL_SUM
 
 }  // namespace portacl::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
