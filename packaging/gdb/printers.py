@@ -127,11 +127,7 @@ def scalar_text(value):
 def plan_text(executor):
     """Return the call that an executor holds: operator, kernel, workspace, tensors."""
     plan = base(executor)["plan_"]["_M_ptr"]
-    slots = field(plan, "tensors_")
-    first, others = slots["first_"]["_M_elems"], slots["others_"]["_M_impl"]["_M_start"]
-    room = first.type.strip_typedefs().range()[1] + 1
-    count = int(field(plan, "num_tensors_"))
-    tensors = [first[at] if at < room else others[at - room] for at in range(count)]
+    tensors = members(field(plan, "tensors_"))
     parts = [f"{tensor['name'].string()} {describe(tensor['desc'])}" for tensor in tensors]
     operator, kernel = field(plan, "refusals_")["op_"].string(), text_of(field(plan, "kernel_"))
     workspace = int(field(plan, "workspace_size_"))

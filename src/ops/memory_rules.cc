@@ -154,7 +154,7 @@ Status OverlapError(const Refusals& refusals, const char* name, const std::strin
 // Calls check(i) for every tensor with elements, until one of them refuses.
 template <class Check>
 Status Plan::ForTensors(const Check& check) const {
-  for (int i = 0; i < num_tensors_; ++i) {
+  for (int i = 0; i < num_tensors(); ++i) {
     if (tensor(i).has_elements()) PORTACL_RETURN_IF_ERROR(check(i));
   }
   return {};

@@ -66,21 +66,20 @@ void Plan::AddTensor(const char* name, const base::TensorDesc& desc, bool output
   const bool nonempty = active && desc.NumElements() != 0;
   tensors_.push_back(
       {name, desc, output, active, updated, nonempty, nonempty ? SpanOf(desc) : ByteSpan{}});
-  ++num_tensors_;
   if (!output) ++num_inputs_;
 }
 
 Storages Plan::PlannedStorages() const {
   Storages storages{};
-  storages.Grow(num_tensors_);
-  for (int i = 0; i < num_tensors_; ++i) storages[static_cast<size_t>(i)] = tensor(i).desc.data;
+  storages.Grow(num_tensors());
+  for (int i = 0; i < num_tensors(); ++i) storages[static_cast<size_t>(i)] = tensor(i).desc.data;
   return storages;
 }
 
 Elements Plan::ElementsAt(const Storages& storages) const {
   Elements elements{};
-  elements.Grow(num_tensors_);
-  for (int i = 0; i < num_tensors_; ++i) {
+  elements.Grow(num_tensors());
+  for (int i = 0; i < num_tensors(); ++i) {
     if (!tensor(i).has_elements()) continue;
     const base::TensorDesc& desc = tensor(i).desc;
     const auto at = static_cast<size_t>(i);
@@ -93,7 +92,7 @@ Elements Plan::ElementsAt(const Storages& storages) const {
 // number of elements to within a factor of 1.5.
 uint64_t Plan::Kind() const {
   uint64_t elements = 0;
-  for (int i = 0; i < num_tensors_; ++i) {
+  for (int i = 0; i < num_tensors(); ++i) {
     if (tensor(i).has_elements()) elements += static_cast<uint64_t>(tensor(i).desc.NumElements());
   }
   for (const auto& part : parts()) elements += part->Kind();
@@ -123,7 +122,7 @@ base::Status Plan::RunCall(std::span<const Elements> elements, void* workspace) 
 std::string Plan::Describe() const {
   std::string text = fmt::format("{} {} {}", op(), base::DTypeName(tensor(0).desc.dtype), kernel_);
   if (!parts().empty()) text = fmt::format("{} {} members", op(), parts().size());
-  for (int i = 0; i < num_tensors_; ++i) {
+  for (int i = 0; i < num_tensors(); ++i) {
     text += fmt::format(" {}{}", tensor(i).name, tensor(i).desc.shape.ToString());
   }
   return text;

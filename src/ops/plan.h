@@ -119,12 +119,12 @@ class Plan {
   uint64_t workspace_size() const { return workspace_size_; }
   // So little work that the calling thread does it faster than it can be handed over.
   bool small() const { return small_; }
-  int num_tensors() const { return num_tensors_; }
+  int num_tensors() const { return static_cast<int>(tensors_.size()); }
   const TensorSlot& tensor(int index) const { return tensors_[static_cast<size_t>(index)]; }
   // The signature's tensor inputs and outputs, and which tensor each is. A tensor that is updated
   // in place is the first input and the output.
   int num_inputs() const { return num_inputs_ + (in_place_ ? 1 : 0); }
-  int num_outputs() const { return num_tensors_ - num_inputs_; }
+  int num_outputs() const { return num_tensors() - num_inputs_; }
   int input(int index) const {
     if (!in_place_) return index;
     return index == 0 ? num_inputs_ : index - 1;
@@ -179,7 +179,6 @@ class Plan {
   const int32_t device_;
   const Signature* logged_ = nullptr;
   LoggedNumbers logged_numbers_;
-  int num_tensors_ = 0;
   int num_inputs_ = 0;
   std::vector<TensorSlot> tensors_;
 };
