@@ -120,8 +120,9 @@ base::Status Plan::RunCall(std::span<const Elements> elements, void* workspace) 
 }
 
 std::string Plan::Describe() const {
-  std::string text = fmt::format("{} {} {}", op(), base::DTypeName(tensor(0).desc.dtype), kernel_);
-  if (!parts().empty()) text = fmt::format("{} {} members", op(), parts().size());
+  std::string text = parts().empty() ? fmt::format("{} {} {}", op(),
+                                                   base::DTypeName(tensor(0).desc.dtype), kernel_)
+                                     : fmt::format("{} {} members", op(), parts().size());
   for (int i = 0; i < num_tensors(); ++i) {
     text += fmt::format(" {}{}", tensor(i).name, tensor(i).desc.shape.ToString());
   }

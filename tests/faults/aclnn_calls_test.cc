@@ -1,4 +1,4 @@
-// Rows for both phases of every companion operator, and for executors.
+// Rows for both phases of every companion operator and of libcust_opapi.so, and for executors.
 #include "aclnnop/aclnn_abs.h"
 #include "aclnnop/aclnn_add.h"
 #include "aclnnop/aclnn_bitwise_and_scalar.h"
@@ -30,6 +30,14 @@
 #include "aclnnop/aclnn_sub.h"
 #include "aclnnop/aclnn_zero.h"
 #include "faults/calls.h"
+
+// What libcust_opapi.so alone asks of the library: in no public header.
+extern "C" {
+aclnnStatus portaclCustomPlan(const char* function, const void* const* arguments,
+                              uint64_t* workspaceSize, aclOpExecutor** executor);
+aclnnStatus portaclCustomRun(const char* function, void* workspace, uint64_t workspaceSize,
+                             aclOpExecutor* executor, aclrtStream stream);
+}
 
 namespace portacl_test {
 namespace {
@@ -88,6 +96,9 @@ struct Arguments {
   aclTensorList* xs = List(Make({2, 300}));
   aclTensorList* ys = List(Make({2, 300}));
   aclTensorList* outs = List(Make({2, 300}));
+  aclTensor* pixels = Make({1, 4, 4, 8});
+  aclTensor* rois = Make({6, 2});
+  aclTensor* bins = Make({2, 2, 2, 8});
 };
 
 Arguments& ArgumentsOf(World& w) {
@@ -105,6 +116,21 @@ struct Operator {
   Planning plan;
   Execution run;
 };
+
+constexpr char kRotated[] = "aclnnRoiAlignRotatedV2";
+aclnnStatus PlanRotated(Arguments& a, uint64_t* size, aclOpExecutor** executor) {
+  const int32_t bins = 2;
+  const int32_t samples = 2;
+  const double scale = 1;
+  const bool flag = true;
+  const void* const arguments[] = {&a.pixels, &a.rois, &bins, &bins,  &scale,
+                                   &samples,  &flag,   &flag, &a.bins};
+  return portaclCustomPlan(kRotated, arguments, size, executor);
+}
+aclnnStatus RunRotated(void* workspace, uint64_t size, aclOpExecutor* executor,
+                       aclrtStream stream) {
+  return portaclCustomRun(kRotated, workspace, size, executor, stream);
+}
 
 #define PORTACL_OPERATOR(name, ...)                                                               \
   Operator {                                                                                      \
@@ -156,6 +182,7 @@ constexpr Operator kOperators[] = {
     PORTACL_OPERATOR(aclnnInplaceSub, a.x, a.y, a.two),
     PORTACL_OPERATOR(aclnnInplaceSubs, a.x, a.two, a.two),
     PORTACL_OPERATOR(aclnnInplaceZero, a.x),
+    {"portaclCustomPlan", "portaclCustomRun", PlanRotated, RunRotated},
 };
 constexpr size_t kOperatorCount = std::size(kOperators);
 
