@@ -24,9 +24,9 @@ while read -r call limit; do
   [ "$each" -le "$limit" ] || failed=1
 done <<'LIMITS'
 nearest 14000
-grid 18500
+grid 18700
 bilinear 16000
-new_nearest 24000
-new_bilinear 33500
+new_nearest 24700
+new_bilinear 34700
 LIMITS
 exit $failed
