@@ -133,13 +133,45 @@ int64_t WindowOfBytes(const AdaptiveAvgPoolParams& p) {
   return elements;
 }
 
+// Which run, and which of the pixels' elements, each destination along W is.
+void SetRunOf(AdaptiveAvgPoolGeometry* g) {
+  const std::vector<PoolRun>& runs = g->axes[2].runs;
+  for (size_t r = 0; r < runs.size(); ++r) {
+    for (int64_t w = runs[r].first; w < runs[r].last; ++w) {
+      for (int64_t c = 0; c < g->inner; ++c) {
+        g->run_of.push_back(static_cast<int32_t>(static_cast<int64_t>(r) * g->inner + c));
+      }
+    }
+  }
+  g->sources = runs.back().end;
+}
+
+// Lanes are rows. False if there are too few of them, or their sums too large.
+bool SetRows(const AdaptiveAvgPoolParams& p, uint64_t size, int64_t lanes, int64_t rows,
+             AdaptiveAvgPoolGeometry* g) {
+  constexpr uint64_t kMostSums = uint64_t{1} << 30;
+  if (4 * rows < lanes) return false;
+  g->tasks = DivideUp(rows, lanes);
+  const std::array<int64_t, 3>& small = p.pooled_extents;
+  g->halves = p.dtype == base::DType::kUInt8 && !p.backward &&
+              p.extents == std::array{small[0], 2 * small[1], 2 * small[2]} &&
+              (g->inner == 1 || g->inner == 3) && g->from_stride[4] == 1 && g->to_stride[4] == 1 &&
+              g->last_extent == 1;
+  const uint64_t sums = g->axes[2].runs.size() * static_cast<uint64_t>(g->inner * lanes) * size;
+  if (sums > kMostSums) return false;
+  g->slot_bytes = base::WholeLines(kPoolChunk * size + sums);
+  if (!p.backward && g->from_stride[3] == g->sources && g->from_stride[4] == 1) {
+    g->at_a_time = std::max<int64_t>(1, kPoolChunk / lanes / g->sources);
+  }
+  return true;
+}
+
 }  // namespace
 
 std::optional<AdaptiveAvgPoolPlan> PlanAdaptiveAvgPool(const AdaptiveAvgPoolParams& p,
                                                        int64_t lanes) {
   // Up to here a quotient is further from a whole and a half than float32 is from it.
   constexpr int64_t kMostBytes = 1 << 14;
-  constexpr uint64_t kMostSums = uint64_t{1} << 30;
   for (size_t axis = 0; axis < 3; ++axis) {
     if (std::max(p.extents[axis], p.pooled_extents[axis]) > kMostExtent) return std::nullopt;
   }
@@ -166,14 +198,7 @@ std::optional<AdaptiveAvgPoolPlan> PlanAdaptiveAvgPool(const AdaptiveAvgPoolPara
   }
   const std::vector<PoolRun>& runs = g.axes[2].runs;
   if (runs.back().last > kMostExtent || runs.back().end > kMostExtent) return std::nullopt;
-  for (size_t r = 0; r < runs.size(); ++r) {
-    for (int64_t w = runs[r].first; w < runs[r].last; ++w) {
-      for (int64_t c = 0; c < g.inner; ++c) {
-        g.run_of.push_back(static_cast<int32_t>(static_cast<int64_t>(r) * g.inner + c));
-      }
-    }
-  }
-  g.sources = runs.back().end;
+  SetRunOf(&g);
   const auto bytes_of = [&](const std::array<int64_t, 3>& extents) {
     return static_cast<double>(p.n * p.c) * static_cast<double>(bytes ? 1 : size) *
            (static_cast<double>(extents[0] * extents[1]) * static_cast<double>(extents[2]));
@@ -190,19 +215,7 @@ std::optional<AdaptiveAvgPoolPlan> PlanAdaptiveAvgPool(const AdaptiveAvgPoolPara
     const auto groups = DivideUp(static_cast<int64_t>(g.axes[1].runs.size()), g.group);
     g.tasks = p.n * static_cast<int64_t>(g.axes[0].runs.size()) * groups;
   } else {
-    if (4 * rows < lanes) return std::nullopt;
-    g.tasks = DivideUp(rows, lanes);
-    const std::array<int64_t, 3>& small = p.pooled_extents;
-    g.halves = bytes && !p.backward &&
-               p.extents == std::array{small[0], 2 * small[1], 2 * small[2]} &&
-               (g.inner == 1 || g.inner == 3) && g.from_stride[4] == 1 && g.to_stride[4] == 1 &&
-               g.last_extent == 1;
-    const uint64_t sums = runs.size() * static_cast<uint64_t>(g.inner * lanes) * size;
-    if (sums > kMostSums) return std::nullopt;
-    g.slot_bytes = base::WholeLines(kPoolChunk * size + sums);
-    if (!p.backward && g.from_stride[3] == g.sources && g.from_stride[4] == 1) {
-      g.at_a_time = std::max<int64_t>(1, kPoolChunk / lanes / g.sources);
-    }
+    if (!SetRows(p, size, lanes, rows, &g)) return std::nullopt;
   }
   plan.workspace_size = static_cast<uint64_t>(g.slots) * g.slot_bytes;
   return plan;
