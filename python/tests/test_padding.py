@@ -1,5 +1,6 @@
 """Circular and constant padding, and values for points outside, through every package."""
 
+import functools
 import itertools
 
 import numpy as np
@@ -142,12 +143,29 @@ def test_forward_mode_is_the_transpose_of_backward():
         torch.testing.assert_close((along * g).sum(), back)
 
 
-def test_second_derivatives_are_refused():
-    x, grid, _ = (torch.from_numpy(a).requires_grad_() for a in case(2))
-    out = portacl.torch.grid_sample(x, grid, padding_mode="circular")
-    (first,) = torch.autograd.grad(out.sum(), grid, create_graph=True)
-    with pytest.raises(NotImplementedError, match="no second derivatives"):
-        first.sum().backward()
+@pytest.mark.parametrize("axes", [2, 3])
+@pytest.mark.parametrize("rule", ["circular", "constant", "outside", "both"])
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("align_corners", [False, True])
+def test_second_derivatives(axes, rule, mode, align_corners, second_order):
+    if not second_order:
+        pytest.skip(f"PyTorch {torch.__version__} has no second order of grid_sample")
+    x, grid, _ = (torch.from_numpy(a) for a in case(axes, seed=5))
+    x, grid = x[:1, :1].requires_grad_(), grid[:1, :1].requires_grad_()
+    options = named(RULES[rule])
+    if rule == "both":  # no comparison of numbers finds NaN right
+        options["outside"] = -1.5
+
+    def sample(image, points):
+        return portacl.torch.grid_sample(
+            image, points, mode, align_corners=align_corners, **options
+        )
+
+    check = functools.partial(torch.autograd.gradgradcheck, fast_mode=True)
+    assert check(sample, (x, grid))
+    if mode == "bilinear":
+        assert check(lambda image: sample(image, grid.detach()), (x,))
+        assert check(lambda points: sample(x.detach(), points), (grid,))
 
 
 def test_compiled_graphs_have_the_same_bits():

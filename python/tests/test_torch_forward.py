@@ -73,6 +73,55 @@ def test_nearest_exact(dtype):
     assert torch.equal(got, wanted)
 
 
+def out_calls():
+    """Operators whose ``out=`` forms are kernels of PyTorch's, and how they are called."""
+    for axes, sizes in ((1, (7,)), (2, (7, 5)), (3, (7, 5, 4))):
+        for name in (f"upsample_nearest{axes}d", f"_upsample_nearest_exact{axes}d"):
+            yield axes, name, (sizes,)
+    yield 1, "upsample_linear1d", ((7,), False)
+    yield 3, "upsample_trilinear3d", ((7, 5, 4), True)
+    for name in ("bilinear2d", "bicubic2d", "bilinear2d_aa", "bicubic2d_aa", "lanczos2d_aa"):
+        for align in (False, True)[: 1 if "lanczos" in name else 2]:
+            yield 2, f"{'_' * name.endswith('_aa')}upsample_{name}", ((7, 5), align)
+    for axes, sizes in ((2, (3, 4)), (3, (3, 4, 2))):
+        yield axes, f"adaptive_avg_pool{axes}d", (sizes,)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.uint8])
+def test_out_forms_are_pytorchs(dtype):
+    """With and without portacl the same bits, strides and refusals."""
+    count = 0
+    for axes, name, arguments in out_calls():
+        x = (random(2, 3, *(9, 8, 6)[:axes]) * 255).to(dtype)
+        operator = getattr(getattr(aten, name, None), "out", None)
+        if operator is None:
+            continue
+
+        def call(input, operator=operator, arguments=arguments):
+            out = torch.full((1,), 7).to(dtype)[:0]
+            try:
+                assert operator(input, *arguments, out=out) is out
+            except (NotImplementedError, RuntimeError):
+                return None
+            return out
+
+        last = {4: torch.channels_last, 5: torch.channels_last_3d}.get(x.dim())
+        for input in (x, x.contiguous(memory_format=last) if last else x):
+            wanted = call(input)
+            with pt.accelerated(forward=True):
+                got = call(input)
+            assert (got is None) == (wanted is None), name
+            if wanted is not None:
+                assert torch.equal(got, wanted) and got.stride() == wanted.stride(), name
+                count += 1
+    assert count >= 12
+    out = torch.empty(0)
+    with pt.accelerated(forward=True):
+        torch._C._nn.adaptive_avg_pool2d(random(1, 2, 6, 6), (2, 3), out=out)
+        torch._C._nn.upsample_bilinear2d(random(1, 2, 6, 6), (2, 3), False, out=out)
+    assert out.shape == (1, 2, 2, 3)
+
+
 def test_pictures_in_uint8():
     picture = (random(1, 3, 8, 10) * 255).to(torch.uint8)
     for input in (picture, picture.contiguous(memory_format=torch.channels_last)):

@@ -76,9 +76,10 @@ def grid_sample(
 ) -> torch.Tensor:
     """Sample ``input`` at the points of ``grid``: ``torch.nn.functional.grid_sample``.
 
-    Differentiable twice, if PyTorch has the second derivative (tricubic: from 2.15 on), and once
-    in forward mode (``docs/python.md``); with what PyTorch lacks, once in either mode. Results and gradients have the same bits for every number
-    of threads; a NaN in ``grid`` gives NaN in that point's gradient and nothing else.
+    Differentiable twice with every padding, if PyTorch has the second derivative (tricubic: from
+    2.15 on), and once in forward mode (``docs/python.md``). Results and gradients have the same
+    bits for every number of threads; a NaN in ``grid`` gives NaN in that point's gradient and
+    nothing else.
 
     Args:
         input: (N, C, H, W) or (N, C, D, H, W) on the CPU or a GPU; float16, bfloat16, float32,

@@ -11,6 +11,7 @@ from torch._C._functorch import peek_interpreter_stack
 from torch.autograd import forward_ad
 
 from .. import _core, _listed
+from .._operators import PADDINGS
 from . import _deform_conv, _kernels, _ms_deform_attn, _roi_align
 from ._results import empty, memory_format_like
 
@@ -131,15 +132,15 @@ def _setup_grid_backward(ctx: Any, inputs: Any, output: Any) -> None:
 
 
 def _grid_second_order(
-    torchs_backward: Callable[..., Any], ctx: Any, *grads: torch.Tensor
+    first_order: Callable[..., Any], ctx: Any, *grads: torch.Tensor
 ) -> tuple[Optional[torch.Tensor], ...]:
-    """Second order by PyTorch's own formulas, through the derivative of its backward operator."""
+    """By PyTorch's own formulas: ``first_order`` calls its backward operator."""
     create_graph = torch.is_grad_enabled()
     wanted = ctx.needs_input_grad[:3]
     with torch.enable_grad():
         # Views, so that the graph goes on to the caller's tensors if a third order is asked for.
         tensors = [t.view_as(t) if t.requires_grad else t.detach() for t in ctx.saved_tensors]
-        gradients = torchs_backward(*tensors, *ctx.modes, ctx.mask)
+        gradients = first_order(*tensors, *ctx.modes, ctx.mask)
         used = [i for i in range(2) if ctx.mask[i]]
         found = torch.autograd.grad(
             [gradients[i] for i in used],
@@ -149,14 +150,61 @@ def _grid_second_order(
             allow_unused=True,
         )
     results = iter(found)
-    return (*(next(results) if is_wanted else None for is_wanted in wanted), *[None] * 4)
+    nothing = [None] * (len(ctx.modes) + 1)
+    return (*(next(results) if is_wanted else None for is_wanted in wanted), *nothing)
 
 
-def _refuse_second_order(stem: str, ctx: Any, *grads: torch.Tensor) -> Any:
-    raise NotImplementedError(
-        f"portacl::{stem} has no second derivatives: the paddings circular and constant, and values "
-        f"for points outside, have first ones alone"
-    )
+def _framed(
+    input: torch.Tensor, grid: torch.Tensor, align_corners: bool
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, Callable[[torch.Tensor], torch.Tensor]]:
+    """An image that repeats itself as one with a frame of its own pixels, and points in that.
+
+    Returns the framed image, its points, d point / d x of each axis, and the function that takes a
+    gradient of the framed image to the image.
+    """
+    frame = 2  # the farthest tap of a point between two pixels of the image
+    points, slopes, indices = [], [], []
+    for axis, x in zip(range(input.dim() - 1, 1, -1), grid.unbind(-1)):
+        extent = input.shape[axis]
+        slope = (extent - 1) / 2 if align_corners else extent / 2
+        pixel = (x + 1) * slope - (0 if align_corners else 0.5)
+        pixel = pixel - (pixel.detach() / extent).floor() * extent
+        points.append((2 * (pixel + frame) + 1) / (extent + 2 * frame) - 1)
+        slopes.append(slope * 2 / (extent + 2 * frame))
+        index = torch.arange(-frame, extent + frame, device=input.device) % extent
+        indices.append((axis, extent, index))
+        input = input.index_select(axis, index)
+
+    def fold(gradient: torch.Tensor) -> torch.Tensor:
+        for axis, extent, index in indices:
+            zeros = torch.zeros_like(gradient.narrow(axis, 0, extent))
+            gradient = zeros.index_add(axis, index, gradient)
+        return gradient
+
+    return input, torch.stack(points, -1), grid.new_tensor(slopes), fold
+
+
+def _padded_gradients(
+    torchs_backward: Callable[..., Any],
+    grad_output: torch.Tensor,
+    input: torch.Tensor,
+    grid: torch.Tensor,
+    *modes_and_mask: Any,
+) -> Sequence[torch.Tensor]:
+    """Gradients for every padding by PyTorch's operator, which has a derivative."""
+    mode, padding, align_corners, fill, replaces_outside, _, mask = modes_and_mask
+    if replaces_outside:
+        grad_output = grad_output.masked_fill((grid.abs() > 1).any(-1).unsqueeze(1), 0)
+    if padding == PADDINGS["constant"]:
+        input, padding = input - fill, PADDINGS["zeros"]
+    if padding != PADDINGS["circular"]:
+        found: Sequence[torch.Tensor] = torchs_backward(
+            grad_output, input, grid, mode, padding, align_corners, mask
+        )
+        return found
+    framed, points, slopes, fold = _framed(input, grid, align_corners)
+    of_frame, of_points = torchs_backward(grad_output, framed, points, mode, 0, False, mask)
+    return fold(of_frame) if mask[0] else of_frame, of_points * slopes if mask[1] else of_points
 
 
 class _Library(torch.library.Library):
@@ -253,11 +301,15 @@ def _register_grid_sampler(stem: str) -> None:
         setup_context=_setup_grid,
         lib=_library,
     )
-    second_order: Callable[..., Any] = partial(_refuse_second_order, stem)
-    if not stem.endswith("_padded"):
-        second_order = partial(_grid_second_order, getattr(torch.ops.aten, f"{stem}_backward"))
+    plain = stem.removesuffix("_padded")
+    first_order: Callable[..., Any] = getattr(torch.ops.aten, f"{plain}_backward")
+    if plain != stem:
+        first_order = partial(_padded_gradients, first_order)
     torch.library.register_autograd(
-        backward, second_order, setup_context=_setup_grid_backward, lib=_library
+        backward,
+        partial(_grid_second_order, first_order),
+        setup_context=_setup_grid_backward,
+        lib=_library,
     )
     _TANGENT_RULES[stem] = partial(_grid_tangent, stem)
     _TANGENT_RULES[f"{stem}_backward"] = partial(_refused_tangent, stem)
