@@ -26,86 +26,65 @@ std::array<size_t, 3> OrderOf(const Params& p) {
 
 template <class T>
 class Sums {
- public:
+  static constexpr bool kBytes = std::is_same_v<T, uint8_t>;
   using F = base::ComputeType<T>;
+  using Value = std::conditional_t<kBytes, uint32_t, F>;  // between the axes
 
+ public:
   // Of plane (n, c).
   Sums(const Params& p, int64_t n, int64_t c)
-      : input_(static_cast<const T*>(p.input) + n * p.input_stride[0] + c * p.input_stride[1]),
-        stride_{p.input_stride[2], p.input_stride[3], p.input_stride[4]},
+      : p_(p),
+        input_(static_cast<const T*>(p.input) + n * p.input_stride[0] + c * p.input_stride[1]),
         axes_{&p.d, &p.h, &p.w},
-        order_(OrderOf(p)),
-        start_(p.backward ? F{0} : -F{0}) {}
+        order_(OrderOf(p)) {}
 
   // Element `at` of the result.
-  T operator()(const At& at) const { return base::Narrow<T>(Along(3, at)); }
+  T operator()(const At& at) const {
+    if constexpr (kBytes) return static_cast<T>(Along(3, at));
+    if constexpr (!kBytes) return base::Narrow<T>(Along(3, at));
+  }
 
  private:
   // The sum along the first `count` axes of the order; `at` has a destination on these axes and a
   // source on the others.
-  F Along(size_t count, At at) const {
-    if (count == 0) {
-      return base::Widen(input_[at[0] * stride_[0] + at[1] * stride_[1] + at[2] * stride_[2]]);
-    }
+  Value Along(size_t count, At at) const {
+    if (count == 0) return Element(at);
     const size_t axis = order_[count - 1];
     const ops::ResampleAxis& table = *axes_[axis];
     if (table.identity) return Along(count - 1, at);
     const int64_t first = table.start[at[axis]];
     const int64_t last = table.start[at[axis] + 1];
-    if (first == last) return F{0};
-    F sum = start_;
-    for (int64_t k = first; k < last; ++k) {
-      at[axis] = table.source[k];
-      sum = std::fma(static_cast<const F*>(table.weight)[k], Along(count - 1, at), sum);
+    if (first == last) return 0;
+    if constexpr (kBytes) {
+      const auto* const weight = static_cast<const int32_t*>(table.weight);
+      Value sum = Value{1} << (table.shift - 1);
+      for (int64_t k = first; k < last; ++k) {
+        at[axis] = table.source[k];
+        sum += static_cast<Value>(ops::FixedWeight(weight, k)) * Along(count - 1, at);
+      }
+      return static_cast<Value>(std::clamp(static_cast<int32_t>(sum) >> table.shift, 0, 255));
+    } else {
+      Value sum = p_.backward ? F{0} : -F{0};  // with -0 the first tap is a product
+      for (int64_t k = first; k < last; ++k) {
+        at[axis] = table.source[k];
+        sum = std::fma(static_cast<const F*>(table.weight)[k], Along(count - 1, at), sum);
+      }
+      return sum;
     }
-    return sum;
   }
 
+  Value Element(const At& at) const {
+    const auto& s = p_.input_stride;
+    const T element = input_[at[0] * s[2] + at[1] * s[3] + at[2] * s[4]];
+    if constexpr (kBytes) return element;
+    if constexpr (!kBytes) return base::Widen(element);
+  }
+
+  const Params& p_;
   const T* input_;
-  At stride_;
-  std::array<const ops::ResampleAxis*, 3> axes_;
-  std::array<size_t, 3> order_;  // of the sums
-  F start_;                      // forward: -0, with which the first tap is a product
-};
-
-// The same of bytes, which the results between the axes are, too.
-class ByteSums {
- public:
-  ByteSums(const Params& p, int64_t n, int64_t c)
-      : input_(static_cast<const uint8_t*>(p.input) + n * p.input_stride[0] +
-               c * p.input_stride[1]),
-        stride_{p.input_stride[2], p.input_stride[3], p.input_stride[4]},
-        axes_{&p.d, &p.h, &p.w},
-        order_(OrderOf(p)) {}
-
-  uint8_t operator()(const At& at) const { return Along(3, at); }
-
- private:
-  uint8_t Along(size_t count, At at) const {
-    if (count == 0) return input_[at[0] * stride_[0] + at[1] * stride_[1] + at[2] * stride_[2]];
-    const size_t axis = order_[count - 1];
-    const ops::ResampleAxis& table = *axes_[axis];
-    if (table.identity) return Along(count - 1, at);
-    const auto* const weight = static_cast<const int32_t*>(table.weight);
-    const int64_t first = table.start[at[axis]];
-    const int64_t last = table.start[at[axis] + 1];
-    uint32_t sum = uint32_t{1} << (table.shift - 1);
-    for (int64_t k = first; k < last; ++k) {
-      at[axis] = table.source[k];
-      sum += static_cast<uint32_t>(ops::FixedWeight(weight, k)) * Along(count - 1, at);
-    }
-    const int32_t value = static_cast<int32_t>(sum) >> table.shift;
-    return static_cast<uint8_t>(std::clamp(value, 0, 255));
-  }
-
-  const uint8_t* input_;
-  At stride_;
   std::array<const ops::ResampleAxis*, 3> axes_;
   std::array<size_t, 3> order_;  // of the sums
 };
-
-template <class T>
-using SumsOf = std::conditional_t<std::is_same_v<T, uint8_t>, ByteSums, Sums<T>>;
 
 template <class T>
 void Run(const Params& p) {
@@ -118,7 +97,7 @@ void Run(const Params& p) {
       const int64_t plane = row / p.h.to / p.d.to;
       const int64_t n = plane / p.c;
       const int64_t c = plane % p.c;
-      const SumsOf<T> sums(p, n, c);
+      const Sums<T> sums(p, n, c);
       T* const out =
           static_cast<T*>(p.output) + n * stride[0] + c * stride[1] + d * stride[2] + h * stride[3];
       for (int64_t w = 0; w < p.w.to; ++w) out[w * stride[4]] = sums({d, h, w});
