@@ -408,11 +408,12 @@ void DefineTorch(nb::module_& m) {
   nb::class_<TorchKernels>(m, "TorchKernels",
                            "Kernels in PyTorch's dispatcher that need no Python, while it lives. "
                            "find_torch must have found everything before.")
-      .def(nb::init<const std::vector<std::string>&>(), nb::arg("names"))
-      .def_prop_ro("names", &TorchKernels::names, "Operators of aten that use them.")
+      .def(nb::init<const std::vector<std::string>&, const std::string&>(), nb::arg("names"),
+           nb::arg("space") = "aten")
+      .def_prop_ro("names", &TorchKernels::names, "Operators that use them.")
       .def("stand_aside", &TorchKernels::StandAside, nb::arg("aside"),
            "Whether calls from now on reach PyTorch's own kernels; find_stock_kernels must have "
-           "found them.");
+           "found them. Of torchvision's operators: those of namespace portacl_torchvision.");
 }
 
 }  // namespace

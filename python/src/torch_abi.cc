@@ -166,6 +166,7 @@ std::string Find(const std::string& library) {
                      loaded.Find("torch_delete_list", &f.delete_list) &&
                      loaded.Find("torch_delete_stable_ivalue", &f.delete_value) &&
                      loaded.Find("torch_get_num_threads", &f.get_num_threads) &&
+                     loaded.Find("torch_call_dispatcher", &f.call) &&
                      loaded.Find("torch_exception_get_what_without_backtrace", &f.get_error) &&
                      loaded.Find("aoti_torch_dtype_float32", &f.float32) &&
                      loaded.Find("aoti_torch_dtype_float16", &f.float16) &&
@@ -257,37 +258,41 @@ Tensor Tensor::Undefined() {
   return Tensor(handle, portaclTensor{});
 }
 
-void Tensor::Read(const char* name, bool pictures) {
+std::string Describe(Value tensor, const Known& taken, portaclTensor* view) {
   const Functions& f = functions;
-  const auto refuse = [&](const std::string& why) {
-    throw std::runtime_error(std::string(name) + " " + why);
-  };
+  const auto handle = reinterpret_cast<Handle>(tensor);
   int64_t rank = 0;
   int64_t* shape = nullptr;
   int64_t* strides = nullptr;
   int32_t dtype = 0;
   int32_t device = 0;
-  Check(f.get_rank(handle_, &rank));
-  Check(f.get_device(handle_, &device));
-  Check(f.get_dtype(handle_, &dtype));
-  if (device != cpu) refuse("must be on the CPU");
-  if (rank < 3 || rank > 5) {
-    refuse("has rank " + std::to_string(rank) + ", but must have 3, 4 or 5");
+  Check(f.get_rank(handle, &rank));
+  Check(f.get_device(handle, &device));
+  Check(f.get_dtype(handle, &dtype));
+  if (device != cpu) return "must be on the CPU";
+  if (rank < taken.least_rank || rank > PORTACL_MAX_RANK) {
+    return "has rank " + std::to_string(rank) + ", but must have 3, 4 or 5";
   }
-  const DType* const known = FindDType(dtype, pictures);
-  if (known == nullptr) refuse("must have dtype float16, bfloat16, float32 or float64");
-  Check(f.get_shape(handle_, &shape));
-  Check(f.get_strides(handle_, &strides));
-  view_.dtype = known->portacl;
-  view_.rank = static_cast<int32_t>(rank);
-  std::copy(shape, shape + rank, view_.shape);
-  std::copy(strides, strides + rank, view_.strides);
+  const DType* const known = FindDType(dtype, taken.pictures);
+  if (known == nullptr) return "must have dtype float16, bfloat16, float32 or float64";
+  Check(f.get_shape(handle, &shape));
+  Check(f.get_strides(handle, &strides));
+  view->dtype = known->portacl;
+  view->rank = static_cast<int32_t>(rank);
+  std::copy(shape, shape + rank, view->shape);
+  std::copy(strides, strides + rank, view->strides);
   const void* data = nullptr;
-  Check(f.get_const_data(handle_, &data));
-  view_.data = const_cast<void*>(data);
+  Check(f.get_const_data(handle, &data));
+  view->data = const_cast<void*>(data);
   if (reinterpret_cast<uintptr_t>(data) % static_cast<uintptr_t>(known->bytes) != 0) {
-    refuse("starts in the middle of an element");
+    return "starts in the middle of an element";
   }
+  return "";
+}
+
+void Tensor::Read(const char* name, bool pictures) {
+  const std::string why_not = Describe(reinterpret_cast<Value>(handle_), {pictures}, &view_);
+  if (!why_not.empty()) throw std::runtime_error(std::string(name) + " " + why_not);
 }
 
 Extents TakeList(Value argument) {

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <initializer_list>
 #include <string>
 #include <utility>
 
@@ -53,6 +54,8 @@ struct Functions {
   Error (*delete_list)(Handle);
   Error (*delete_value)(Value*);
   Error (*get_num_threads)(uint32_t*);
+  // Arguments and results as a Kernel has them.
+  Error (*call)(const char* name, const char* overload, Value* stack, uint64_t version);
   const char* (*get_error)();
   int32_t (*float32)();
   int32_t (*float16)();
@@ -95,6 +98,16 @@ bool HasPictureDType(Value tensor);
 // Or float32 or float64.
 bool HasWideDType(Value tensor);
 
+// Which tensors portacl's operators know.
+struct Known {
+  bool pictures = false;  // uint8 too
+  int64_t least_rank = 3;
+};
+
+// Reads shape, strides, dtype and address of a tensor argument, which stays on the stack. "", or
+// why portacl's operators do not take it.
+std::string Describe(Value tensor, const Known& known, portaclTensor* view);
+
 // Throws PyTorch's own words as std::runtime_error, which it makes its users' RuntimeError.
 void Check(Error error);
 
@@ -108,6 +121,7 @@ class Extents {
   static constexpr size_t kMost = 16;
 
   Extents() = default;
+  Extents(std::initializer_list<int64_t> values) : Extents(values.begin(), values.end()) {}
   Extents(const int64_t* first, const int64_t* last) {
     for (; first != last; ++first) Append(*first);
   }

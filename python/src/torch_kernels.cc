@@ -10,6 +10,7 @@
 
 #include "plan_cache.h"
 #include "torch_abi.h"
+#include "torch_detection.h"
 #include "torch_resize.h"
 #include "torch_stock.h"
 
@@ -94,9 +95,27 @@ void AffineGrid(Value* stack, uint64_t /*arguments*/, uint64_t /*results*/) {
   torch_resize::AffineGrid(stack);
 }
 
+// portacl's kernel of an operator of torchvision's, or the one in Python, which has a namespace of
+// its own: it says what is refused, and calls torchvision's.
+constexpr char kRoiAlign[] = "roi_align";
+constexpr char kRoiAlignBackward[] = "_roi_align_backward";
+constexpr char kDeformConv2d[] = "deform_conv2d";
+constexpr char kDeformConv2dBackward[] = "_deform_conv2d_backward";
+
+template <const char* kName>
+void InPython(Value* stack, uint64_t /*arguments*/, uint64_t /*results*/) {
+  const std::string name = std::string("portacl_torchvision::") + kName;
+  torch_abi::Check(Torch().call(name.c_str(), "", stack, torch_abi::kVersion));
+}
+
+template <const char* kName, bool (*kServe)(Value*)>
+void OfTorchvision(Value* stack, uint64_t arguments, uint64_t results) {
+  if (!kServe(stack)) InPython<kName>(stack, arguments, results);
+}
+
 struct Entry {
   const char* name;
-  size_t tensors;  // the first arguments
+  size_t tensors;  // the first arguments: PyTorch's kernel takes those of other dtypes
   torch_abi::Kernel kernel;
   torch_abi::Kernel stock;
 
@@ -113,6 +132,14 @@ constexpr std::array kEntries = {
     Entry{"grid_sampler_3d_backward", 3, GridSamplerBackward<Op::kGridSampler3DBackward>,
           torch_stock::GridSampler3DBackward},
     Entry{"affine_grid_generator", 1, AffineGrid, torch_stock::AffineGrid},
+    Entry{kRoiAlign, 0, OfTorchvision<kRoiAlign, torch_detection::RoiAlign>, InPython<kRoiAlign>},
+    Entry{kRoiAlignBackward, 0, OfTorchvision<kRoiAlignBackward, torch_detection::RoiAlignBackward>,
+          InPython<kRoiAlignBackward>},
+    Entry{kDeformConv2d, 0, OfTorchvision<kDeformConv2d, torch_detection::DeformConv2d>,
+          InPython<kDeformConv2d>},
+    Entry{kDeformConv2dBackward, 0,
+          OfTorchvision<kDeformConv2dBackward, torch_detection::DeformConv2dBackward>,
+          InPython<kDeformConv2dBackward>},
 };
 constexpr size_t kKernels = kEntries.size() + torch_resize::kRows.size();
 
@@ -162,8 +189,8 @@ bool FindStockKernels(const std::string& library) {
   return finds_stock;
 }
 
-TorchKernels::TorchKernels(const std::vector<std::string>& names) {
-  torch_abi::Check(Torch().new_library("aten", "CPU", __FILE__, __LINE__, &library_));
+TorchKernels::TorchKernels(const std::vector<std::string>& names, const std::string& space) {
+  torch_abi::Check(Torch().new_library(space.c_str(), "CPU", __FILE__, __LINE__, &library_));
   for (size_t i = 0; i < kKernels; ++i) {
     const char* const name = NameOf(i);
     if (!Contains(names, name)) continue;

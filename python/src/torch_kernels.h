@@ -16,22 +16,23 @@ std::string FindTorch(const std::string& library);
 // Looks for PyTorch's own kernels in that library; false: TorchKernels cannot stand aside.
 bool FindStockKernels(const std::string& library);
 
-// While it lives, the operators of `names` (in namespace aten) that this file has kernels for use
-// them on the CPU. One at a time for each name.
+// While it lives, the operators of `names` in namespace `space` that this file has kernels for use
+// them on the CPU. One at a time for each name. Namespaces: aten, and torchvision if the kernels in
+// Python are in namespace portacl_torchvision.
 //
 // PyTorch takes a kernel out of its dispatcher without regard for threads that are calling it: a
 // kernel that shall end meanwhile stands aside instead.
 class TorchKernels {
  public:
   // Throws std::runtime_error if PyTorch refuses.
-  explicit TorchKernels(const std::vector<std::string>& names);
+  TorchKernels(const std::vector<std::string>& names, const std::string& space);
   ~TorchKernels();
   TorchKernels(const TorchKernels&) = delete;
   TorchKernels& operator=(const TorchKernels&) = delete;
 
   const std::vector<std::string>& names() const { return names_; }
-  // Whether calls from now on reach PyTorch's own kernels (see FindStockKernels) or portacl's, as
-  // they do at first.
+  // Whether calls from now on reach PyTorch's own kernels (see FindStockKernels), torchvision's
+  // operators the kernels in Python, or portacl's, as they do at first.
   void StandAside(bool aside);
 
  private:

@@ -126,20 +126,9 @@ def refused_tangent(primals: Sequence[Any], tangents: Sequence[Any]) -> torch.Te
 
 # ---- torchvision -------------------------------------------------------------------------------
 
-_DTYPES = {torch.float16, torch.bfloat16, torch.float32, torch.float64}
-
-
-def _fits(source: torch.Tensor, *rest: Any) -> bool:
-    tensors = (source, *(value for value in rest if isinstance(value, torch.Tensor)))
-    return source.dtype in _DTYPES and all(
-        tensor.dtype == source.dtype and tensor.dim() > 0 for tensor in tensors
-    )
-
-
 replaced = Replaced(
     "torchvision.ops.deform_conv",
     {"deform_conv2d": kernel, "_deform_conv2d_backward": backward_kernel},
-    _fits,
     own_errors=True,
 )
 set_enabled = replaced.set_enabled

@@ -10,7 +10,13 @@ import torch
 from torch import get_num_threads
 
 from .. import _core
+from ._host_threads import LIBRARY
 from ._results import empty, empty_like, memory_format_like
+
+uses_native_kernels = not _core.find_torch(str(LIBRARY))
+"""Whether calls reach portacl without Python. Before PyTorch 2.13 they cannot."""
+
+DTYPES = {torch.float16, torch.bfloat16, torch.float32, torch.float64}
 
 Scales = Sequence[float]
 Results = tuple[Optional[torch.Tensor], Optional[torch.Tensor]]

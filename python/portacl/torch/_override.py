@@ -21,11 +21,9 @@ from .. import _core
 from .._numbers import flag
 from . import _attention, _compiled, _deform_conv, _kernels, _roi_align, _volumes
 from ._host_threads import LIBRARY
+from ._kernels import DTYPES, uses_native_kernels
 
 _lock = threading.Lock()
-
-uses_native_kernels = not _core.find_torch(str(LIBRARY))
-"""Whether calls reach portacl without Python. Before PyTorch 2.13 they cannot."""
 
 _stands_aside = uses_native_kernels and _core.find_stock_kernels(str(LIBRARY))
 """Whether kernels stay in the dispatcher once they are there, and call PyTorch's own while nobody
@@ -113,9 +111,6 @@ _REPLACEMENTS = {
 """By device: the gradients, and the functions themselves."""
 
 
-_DTYPES = {torch.float16, torch.bfloat16, torch.float32, torch.float64}
-
-
 def _raises_as_pytorch(name: str, kernel: Callable[..., Any]) -> Callable[..., Any]:
     """RuntimeError for calls that are wrong, as PyTorch's own kernels raise.
 
@@ -126,7 +121,7 @@ def _raises_as_pytorch(name: str, kernel: Callable[..., Any]) -> Callable[..., A
     @functools.wraps(kernel)
     def wrapped(*arguments: Any) -> Any:
         tensors = [a for a in arguments if isinstance(a, torch.Tensor)] if stock else ()
-        if any(tensor.dtype not in _DTYPES and not tensor.is_cuda for tensor in tensors):
+        if any(tensor.dtype not in DTYPES and not tensor.is_cuda for tensor in tensors):
             return stock.call_boxed(torch._C._dispatch_keys(tensors[0]), *arguments)
         try:
             return kernel(*arguments)
@@ -207,7 +202,7 @@ def _is_forward_in_place(tensor: torch.Tensor) -> bool:
 
 
 def _resize(name: str, input: torch.Tensor, output_size: Sequence[int], *rest: Any) -> torch.Tensor:
-    taken = input.dtype in _DTYPES or (input.dtype == torch.uint8 and not input.is_cuda)
+    taken = input.dtype in DTYPES or (input.dtype == torch.uint8 and not input.is_cuda)
     if not (taken and _is_forward_in_place(input)):
         # Pictures of other integers, or the kernel stands aside: PyTorch's own is still behind the
         # operator's out= variant.
@@ -227,7 +222,7 @@ def _affine_grid(theta: torch.Tensor, size: Sequence[int], align_corners: bool) 
 
 def _pool(axes: int, input: torch.Tensor, output_size: Sequence[int]) -> torch.Tensor:
     sizes = (*input.shape, *output_size)
-    taken = input.dtype in _DTYPES or input.dtype == torch.uint8
+    taken = input.dtype in DTYPES or input.dtype == torch.uint8
     if not (taken and input.dim() == axes + 2 and min(sizes) > 0 and _is_forward_in_place(input)):
         stock = getattr(torch.ops.aten, f"adaptive_avg_pool{axes}d").out
         return stock(input, output_size, out=input.new_empty(0))
@@ -253,7 +248,7 @@ def _affine_grid_backward(
     grad: torch.Tensor, size: Sequence[int], align_corners: bool
 ) -> torch.Tensor:
     transformed = peek_interpreter_stack() is not None  # torch.func takes derivatives of its own
-    ours = _backward.in_place and grad.dtype in _DTYPES and _compiled.may_call_portacl()
+    ours = _backward.in_place and grad.dtype in DTYPES and _compiled.may_call_portacl()
     if transformed or not ours:
         stock = torch.ops.aten.affine_grid_generator_backward.default
         return stock.decompose(grad, size, align_corners)

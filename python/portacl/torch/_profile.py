@@ -14,9 +14,9 @@ from typing import Any, Optional
 import torch
 
 from . import _compiled, _override, _torchvision
+from ._kernels import DTYPES
 from ._library import operators as _own_operators
 
-_DTYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 _DEVICES = {"CUDA": torch.cuda.is_available, "MPS": torch.backends.mps.is_available}
 _lock = threading.Lock()
 
@@ -167,12 +167,12 @@ def _why_not(device: str, is_forward: bool, is_resize: bool, tensor: torch.Tenso
     """Why portacl's kernel does not compute a call of PyTorch's operator; "" if it does."""
     if device == "CUDA" and _override.is_enabled(is_forward, "cuda"):
         return (
-            "" if tensor.dtype in _DTYPES else "dtype " + str(tensor.dtype).removeprefix("torch.")
+            "" if tensor.dtype in DTYPES else "dtype " + str(tensor.dtype).removeprefix("torch.")
         )
     if device != "CPU":
         return f"device {device.lower()}"
     is_picture = is_resize and is_forward and tensor.dtype == torch.uint8
-    if tensor.dtype not in _DTYPES and not is_picture:
+    if tensor.dtype not in DTYPES and not is_picture:
         return f"dtype {str(tensor.dtype).removeprefix('torch.')}"
     if _override.is_enabled(forward=is_forward):
         return ""
@@ -255,7 +255,6 @@ def _watch() -> None:
                 watched = _watching(name, "CPU", kernel, lambda tensor: "")
                 own.impl(name, watched, "CPU", with_keyset=True, allow_override=True)
         _watched.extend([aten, own])
-        _torchvision.is_watched = True
 
 
 @contextlib.contextmanager
@@ -287,6 +286,7 @@ def profile(sample: int = 0) -> Iterator[Report]:
         )
     _override.put_in_dispatcher()
     _watch()
+    _torchvision.watch()
     report = Report(sample)
     with _lock:
         if _report is not None:

@@ -121,19 +121,11 @@ def second_order(forward: Any, ctx: Any, grad: torch.Tensor) -> tuple[Optional[t
 
 # ---- torchvision -------------------------------------------------------------------------------
 
-_DTYPES = {torch.float16, torch.bfloat16, torch.float32, torch.float64}
-
-
-def _fits(source: torch.Tensor, rois: torch.Tensor, *rest: Rest) -> bool:
-    return source.dtype in _DTYPES and rois.dtype == source.dtype
-
-
 replaced = Replaced(
     "torchvision.ops.roi_align",
     {
         "roi_align": KERNELS["roi_align"],
         "_roi_align_backward": KERNELS["roi_align_backward"],
     },
-    _fits,
 )
 set_enabled = replaced.set_enabled

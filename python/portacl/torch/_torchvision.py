@@ -1,4 +1,7 @@
-"""portacl's kernels in the place of torchvision's."""
+"""portacl's kernels in the place of torchvision's.
+
+From PyTorch 2.13 on, calls that portacl takes do not pass Python (src/torch_detection.cc).
+"""
 
 from __future__ import annotations
 
@@ -12,10 +15,44 @@ from typing import Any, Optional
 
 import torch
 
+from .. import _core
+from ._kernels import DTYPES, uses_native_kernels
+
 Kernel = Callable[..., Any]
 
 is_watched = False
 """Whether calls go by ``torch.ops.portacl``, where ``profile()`` counts them."""
+
+_all: list[Replaced] = []
+_in_python: dict[str, torch.library.Library] = {}
+"""By torchvision's names: operators of a namespace of portacl's, with its kernels in Python."""
+
+
+def watch() -> None:
+    """From now on ``profile()`` sees calls."""
+    global is_watched
+    is_watched = True
+    for replaced in _all:
+        replaced.choose()
+
+
+def _offer_in_python(name: str, kernel: Kernel) -> None:
+    """Let kernels in C++ call a kernel in Python."""
+    if name in _in_python:
+        return
+    library = torch.library.Library("portacl_torchvision", "FRAGMENT")
+    schema = str(getattr(torch.ops.torchvision, name).default._schema)
+    library.define(schema.removeprefix("torchvision::"))
+    library.impl(name, kernel, "CPU")
+    _in_python[name] = library
+
+
+def _fits(source: torch.Tensor, *rest: Any) -> bool:
+    """Whether portacl takes a call; torchvision's own kernel has the others."""
+    tensors = (source, *(value for value in rest if isinstance(value, torch.Tensor)))
+    return source.dtype in DTYPES and all(
+        tensor.dtype == source.dtype and tensor.dim() > 0 for tensor in tensors
+    )
 
 
 class Replaced:
@@ -24,7 +61,6 @@ class Replaced:
     Args:
         module: the module of torchvision whose import makes the operators known.
         kernels: portacl's kernels by torchvision's names.
-        fits: whether portacl takes a call; torchvision's own kernel has the others.
         own_errors: let torchvision refuse what portacl refuses, in its own words.
 
     """
@@ -33,15 +69,16 @@ class Replaced:
         self,
         module: str,
         kernels: Mapping[str, Kernel],
-        fits: Callable[..., bool],
         own_errors: bool = False,
     ) -> None:
         self.wanted = False
         self.blocks = 0  # `with accelerated()` blocks that run now, in any thread
-        self._module, self._kernels, self._fits = module, kernels, fits
+        self._module, self._kernels = module, kernels
         self._own_errors = own_errors
         self._lock = threading.RLock()
         self._library: Optional[torch.library.Library] = None
+        self._native: Optional[_core.TorchKernels] = None  # those that need no Python
+        _all.append(self)
 
     @property
     def in_place(self) -> bool:
@@ -56,7 +93,7 @@ class Replaced:
             return stock.call_boxed(torch._C._dispatch_keys(source), source, *rest)
 
         def kernel(source: torch.Tensor, *rest: Any) -> Any:
-            if not (self.in_place and self._fits(source, *rest)):
+            if not (self.in_place and _fits(source, *rest)):
                 return of_torchvision(source, *rest)
             try:
                 if is_watched:
@@ -77,10 +114,19 @@ class Replaced:
     def _apply(self) -> None:
         wanted = self.in_place and self._module in sys.modules
         if not wanted and self._library is not None:
+            self._native = None
             self._library._destroy()  # torchvision's own kernels come back
             self._library = None
-        if not wanted or self._library is not None:
-            return
+        if wanted and self._library is None:
+            self._register()
+        self.choose()
+
+    def choose(self) -> None:
+        """Whether calls pass Python, where those that are not portacl's are passed on."""
+        if self._native is not None:
+            self._native.stand_aside(is_watched or not self.in_place)
+
+    def _register(self) -> None:
         try:
             stock = {
                 name: torch.library.get_kernel(f"torchvision::{name}", "CPU")
@@ -92,8 +138,13 @@ class Replaced:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Warning only once for all operators")
             for name, kernel in stock.items():
-                library.impl(name, self._kernel(name, kernel), "CPU", allow_override=True)
+                own = self._kernel(name, kernel)
+                library.impl(name, own, "CPU", allow_override=True)
+                if uses_native_kernels:
+                    _offer_in_python(name, own)
         self._library = library
+        if uses_native_kernels:
+            self._native = _core.TorchKernels(list(stock), "torchvision")
 
     # A finder: loads torchvision's module as everybody does, and replaces its kernels then.
     def find_spec(
@@ -143,3 +194,4 @@ class Replaced:
             if self.in_place:
                 self._find_imports()
                 self._apply()
+            self.choose()
