@@ -11,6 +11,8 @@ so that other processes do not count). Needs a build that can do this:
   bench/scaling.py --filter features_c3     some
   bench/scaling.py --suite resize           the shapes of the suite of that name, both directions
                                             (this and volumes with PYTHONPATH=build/python)
+  bench/scaling.py --suite detection        RoiAlign, deformable convolution and attention (needs
+                                            torchvision too); maxima and rotated rois have no peer
   bench/scaling.py --check                  beside the predictions, real threads (as many as there
                                             are CPUs), portacl's and PyTorch's
 
@@ -27,8 +29,10 @@ import argparse
 import ctypes
 import dataclasses
 import json
+import math
 import os
 import pathlib
+import re
 import statistics
 import sys
 import time
@@ -58,7 +62,7 @@ class Row:
     name: str
     shape: str
     plan: Callable[[native.Library], native.Planned]
-    torch_call: Callable[[], Any]
+    torch_call: Callable[[], Any] | None  # None: PyTorch has none
     pieces: int
     bytes: int
 
@@ -110,6 +114,26 @@ def rows_of_resize(options: argparse.Namespace) -> Iterator[Row]:
                 call,
                 case.input[0] * (1 if case.channels_last else case.input[1]),
                 sum(t.nbytes for t in tensors),
+            )
+
+
+def rows_of_detection(options: argparse.Namespace) -> Iterator[Row]:
+    from portacl_bench import detection  # which needs the package
+
+    for case in detection.CASES:
+        calls = case.calls()
+        for direction, (function, *arguments) in case.native().items():
+            name = f"{case.name} {direction}"
+            if not re.search(options.filter or "", name):
+                continue
+            peer = calls.get(direction)
+            yield Row(
+                name,
+                case.label,
+                lambda lib, n=function, a=arguments: native.Planned(lib, n, *a),  # type: ignore[misc]
+                peer["torch"] if peer else None,
+                case.pieces,
+                sum(a.nbytes for a in arguments if isinstance(a, torch.Tensor)),
             )
 
 
@@ -174,6 +198,8 @@ def wall_seconds(call: Callable[[], Any], repeat: int) -> float:
 
 def torch_seconds(row: Row, threads: int, repeat: int) -> float:
     """PyTorch's with threads of this machine."""
+    if row.torch_call is None:
+        return math.inf
     torch.set_num_threads(threads)
     best = wall_seconds(row.torch_call, 3 * repeat)
     torch.set_num_threads(1)
@@ -195,8 +221,10 @@ def memory_seconds(row: Row, threads: int, options: argparse.Namespace) -> float
 
 
 def measure(simulator: Simulator, row: Row, options: argparse.Namespace) -> dict[str, Any]:
-    row.torch_call()
-    torch_1 = min(cpu_seconds(row.torch_call) for _ in range(options.repeat))
+    torch_1 = math.inf
+    if row.torch_call is not None:
+        row.torch_call()
+        torch_1 = min(cpu_seconds(row.torch_call) for _ in range(options.repeat))
     record: dict[str, Any] = {"name": row.name, "shape": row.shape, "threads": {}}
     for threads in options.threads:
         seconds, loops, kernel = simulator.seconds(row, threads, options.repeat)
@@ -304,7 +332,7 @@ def parse_arguments() -> argparse.Namespace:
     add = parser.add_argument
     library = ROOT / "build" / "simulation" / "lib" / "libportacl.so"
     add("--lib", type=pathlib.Path, default=library, help="build/simulation/lib/libportacl.so")
-    add("--suite", choices=("shapes", "volumes", "resize"), default="shapes")
+    add("--suite", choices=("shapes", "volumes", "resize", "detection"), default="shapes")
     add("--filter", metavar="REGEX", help="only rows that match, as bench/compare.py's")
     add("--threads", type=int, nargs="+", default=list(THREADS), help="the first is the measure")
     add("--repeat", type=int, default=5, help="calls; the fastest counts (5)")
@@ -325,7 +353,8 @@ def main() -> None:
     torch.set_num_threads(1)
     simulator = Simulator(options.lib.absolute(), options.costs)
     costs = "{:.1f} us a region, {:.2f} us a loop".format(*simulator.costs)
-    rows = rows_of_resize(options) if options.suite == "resize" else rows_of_lists(options)
+    others = {"resize": rows_of_resize, "detection": rows_of_detection}
+    rows = others.get(options.suite, rows_of_lists)(options)
     records = []
     try:
         for row in rows:

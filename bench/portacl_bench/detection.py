@@ -13,6 +13,8 @@ import functools
 import re
 import sys
 from collections.abc import Iterable
+from ctypes import c_double as double
+from ctypes import c_int64 as int64
 from typing import Any
 
 import torch
@@ -23,6 +25,8 @@ from .in_torch import Call
 from .timing import Protocol
 
 Record = dict[str, Any]
+Planning = tuple[Any, ...]
+"""The end of the name of a function portaclPlan..., and its arguments."""
 
 
 class _Case:
@@ -53,8 +57,7 @@ class Attention(_Case):
             f"{self.points} points on {levels}"
         )
 
-    def calls(self) -> dict[str, dict[str, Call]]:
-        """Both directions, by kernel."""
+    def _tensors(self) -> list[torch.Tensor]:
         shapes = torch.tensor(self.levels)
         starts = shapes.prod(1).cumsum(0) - shapes.prod(1)
         keys = int(shapes.prod(1).sum())
@@ -66,6 +69,26 @@ class Attention(_Case):
         grad = torch.randn(
             self.batch, self.queries, self.heads * self.channels, generator=generator
         )
+        return [value, shapes, starts, locations, weights, grad]
+
+    @property
+    def pieces(self) -> int:
+        """What the formula's threads share."""
+        return self.batch * self.heads
+
+    def native(self) -> dict[str, Planning]:
+        """What plans both directions."""
+        value, shapes, starts, locations, weights, grad = self._tensors()
+        tensors = (value, shapes, starts, locations.flatten(3, 4), weights.flatten(3, 4))
+        results = [torch.empty_like(tensors[i]) for i in (0, 3, 4)]
+        return {
+            "forward": ("MsDeformAttn", *tensors, torch.empty_like(grad)),
+            "backward": ("MsDeformAttnBackward", *tensors, grad, *results),
+        }
+
+    def calls(self) -> dict[str, dict[str, Call]]:
+        """Both directions, by kernel."""
+        value, shapes, starts, locations, weights, grad = self._tensors()
         leaves = [t.requires_grad_() for t in (value, locations, weights)]
         constants = [t.detach() for t in leaves]
         functions = {
@@ -125,10 +148,7 @@ class Regions(_Case):
         of = "x".join(map(str, self.input))
         return f"{self.rois} of {of}, {self.size}x{self.size}, {how}{layout}"
 
-    def calls(self) -> dict[str, dict[str, Call]]:
-        """torchvision's operators, which portacl's kernels replace."""
-        import torchvision.ops  # noqa: F401, PLC0415 (its operators)
-
+    def _tensors(self) -> list[torch.Tensor]:
         generator = torch.Generator().manual_seed(0)
         layout = torch.channels_last if self.channels_last else torch.contiguous_format
         image = torch.randn(self.input, generator=generator).contiguous(memory_format=layout)
@@ -136,6 +156,34 @@ class Regions(_Case):
         pooled = torch.randn(
             self.rois, self.input[1], self.size, self.size, generator=generator
         ).contiguous(memory_format=layout)
+        return [image, rois, pooled]
+
+    pieces = 1
+
+    def native(self) -> dict[str, Planning]:
+        """What plans both directions, also of maxima and of rotated rois, which have no peers."""
+        image, rois, pooled = self._tensors()
+        to_pool, to_image = torch.empty_like(pooled), torch.empty_like(image)
+        numbers = (int64(self.size), int64(self.size), double(1.0), int64(self.sampling_ratio), 0)
+        found: dict[str, Planning] = {}
+        for name, mode in (("", 0), (" max", 1)):
+            rest = (*numbers, mode)
+            found[f"forward{name}"] = ("RoiAlign", image, rois, *rest, to_pool)
+            images = image if mode else None
+            found[f"backward{name}"] = ("RoiAlignBackward", pooled, rois, images, *rest, to_image)
+        corners = rois[:, 1:].view(-1, 2, 2)
+        angles = torch.linspace(0, 3, self.rois)[:, None]
+        turned = torch.cat([rois[:, :1], corners.mean(1), corners.diff(dim=1)[:, 0], angles], 1)
+        found["forward rotated"] = ("RoiAlignRotated", image, turned, *numbers, 0, to_pool)
+        arguments = (pooled, turned, *numbers, 0, to_image)
+        found["backward rotated"] = ("RoiAlignRotatedBackward", *arguments)
+        return found
+
+    def calls(self) -> dict[str, dict[str, Call]]:
+        """torchvision's operators, which portacl's kernels replace."""
+        import torchvision.ops  # noqa: F401, PLC0415 (its operators)
+
+        image, rois, pooled = self._tensors()
         numbers = (1.0, self.size, self.size)
         rest = (self.sampling_ratio, False)
         ops = torch.ops.torchvision
@@ -172,22 +220,42 @@ class Convolution(_Case):
         groups = f", {self.offset_groups} offset groups" if self.offset_groups > 1 else ""
         return f"{self.outputs} outputs of {of}, kernel {self.kernel}x{self.kernel}{groups}"
 
-    def calls(self) -> dict[str, dict[str, Call]]:
-        """torchvision's operators, which portacl's kernels replace."""
-        import torchvision.ops  # noqa: F401, PLC0415 (its operators)
-
+    def _tensors(self) -> list[torch.Tensor]:
         generator = torch.Generator().manual_seed(0)
         made = functools.partial(torch.randn, generator=generator)
         images, channels, *size = self.input
         taps = self.offset_groups * self.kernel**2
-        tensors = (
+        return [
             made(self.input),
             made(self.outputs, channels, self.kernel, self.kernel),
             2 * made(images, 2 * taps, *size),
             torch.rand(images, taps, *size, generator=generator),
             made(self.outputs),
-        )
-        grad = made(images, self.outputs, *size)
+            made(images, self.outputs, *size),
+        ]
+
+    pieces = 1
+
+    def native(self) -> dict[str, Planning]:
+        """What plans both directions."""
+        image, weight, offset, mask, bias, grad = self._tensors()
+        edge, pairs = self.kernel // 2, 1
+        lists = [[self.kernel] * 2, [1, 1], [edge] * 4, [1, 1]]
+        steps = [(int64 * len(values))(*values) for values in lists]
+        rest = (*steps, int64(1), int64(self.offset_groups), pairs)
+        sources = (image, weight, offset, bias, mask)
+        results = [torch.empty_like(tensor) for tensor in sources]
+        operands = (image, grad, None, weight, offset, mask)
+        return {
+            "forward": ("DeformConv2d", *sources, *rest, torch.empty_like(grad), None),
+            "backward": ("DeformConv2dBackward", *operands, *rest, *results),
+        }
+
+    def calls(self) -> dict[str, dict[str, Call]]:
+        """torchvision's operators, which portacl's kernels replace."""
+        import torchvision.ops  # noqa: F401, PLC0415 (its operators)
+
+        *tensors, grad = self._tensors()
         edge = self.kernel // 2
         numbers = (1, 1, edge, edge, 1, 1, 1, self.offset_groups, True)
         ops = torch.ops.torchvision

@@ -15,7 +15,7 @@ import torch
 from .cases import Case
 from .data import Problem
 
-ACL_DTYPE = {torch.float32: 0, torch.float16: 1, torch.float64: 11, torch.bfloat16: 27}
+ACL_DTYPE = {torch.float32: 0, torch.float16: 1, torch.float64: 11, torch.bfloat16: 27, torch.int64: 9}
 INTERPOLATION = {"bilinear": 0, "nearest": 1, "bicubic": 2}
 PADDING = {"zeros": 0, "border": 1, "reflection": 2}
 FORMAT_ND, FORMAT_NCL = 2, 47
@@ -227,7 +227,7 @@ class TwoPhaseCall:
 class Planned:
     """A plan of portaclPlan<name>; calling it runs it on the planned addresses."""
 
-    def __init__(self, lib: Library, name: str, *arguments: torch.Tensor | int | None) -> None:
+    def __init__(self, lib: Library, name: str, *arguments: Any) -> None:
         self._lib = lib
         self._keep = arguments
         self._plan = c_void_p()
@@ -245,7 +245,7 @@ class Planned:
         self._lib.c.portaclPlanDestroy(self._plan)
 
     @staticmethod
-    def _passed(argument: torch.Tensor | int | None) -> Any:
+    def _passed(argument: Any) -> Any:
         if not isinstance(argument, torch.Tensor):
             return argument
         tensor = argument
