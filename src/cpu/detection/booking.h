@@ -5,8 +5,14 @@
 #include <cstdint>
 
 #include "base/checked.h"
+#include "base/dtype.h"
 
 namespace portacl::cpu {
+
+constexpr int64_t kArraysOfPoint = 20;  // PointTile of ms_deform_attn_points-inl.h
+
+// Bytes of an element of sums.
+inline int64_t SumBytes(base::DType dtype) { return dtype == base::DType::kDouble ? 8 : 4; }
 
 class Booking {
  public:

@@ -17,8 +17,7 @@ namespace {
 using Geometry = DeformConvGeometry;
 using ops::DeformConvParams;
 
-constexpr int64_t kVector = 16;         // pads rows of elements
-constexpr int64_t kArraysOfPoint = 20;  // PointTile of ms_deform_attn_points-inl.h
+constexpr int64_t kVector = 16;  // pads rows of elements
 constexpr int64_t kMostExact = int64_t{1} << 24;
 constexpr int64_t kMostElements = int64_t{1} << 40;  // of a part: no sum of parts overflows
 
@@ -71,7 +70,7 @@ std::optional<DeformConvPlan> PlanDeformConv(const DeformConvParams& p, DeformCo
                           static_cast<double>(p.images) * static_cast<double>(p.channels) *
                           static_cast<double>(4 + p.group_outputs());
   g.slots = products < kGrain ? 1 : runtime::NumThreads();
-  const int64_t size = p.dtype == base::DType::kDouble ? 8 : 4;
+  const int64_t size = SumBytes(p.dtype);
   const int64_t line = 64 / size;
   g.pixel = base::RoundUp(std::max<int64_t>(p.channels, 1), kVector);
   // Groups of channels pass over the image: its pixels shall not all begin in a few of the caches'

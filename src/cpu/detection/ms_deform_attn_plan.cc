@@ -17,11 +17,8 @@ using Geometry = MsDeformAttnGeometry;
 
 // Keys and extents up to here are exact in FLOAT, in which they are computed.
 constexpr int64_t kMostKeys = int64_t{1} << 24;
-constexpr int64_t kTilePoints = 256;   // their arrays stay in the L1 cache
-constexpr int64_t kGrain = 1 << 16;    // products that are worth a second thread
-constexpr int64_t kArraysOfTile = 20;  // PointTile of ms_deform_attn_points-inl.h
-
-int64_t SizeOf(base::DType dtype) { return dtype == base::DType::kDouble ? 8 : 4; }
+constexpr int64_t kTilePoints = 256;  // their arrays stay in the L1 cache
+constexpr int64_t kGrain = 1 << 16;   // products that are worth a second thread
 
 bool SideBySide(const ops::MsDeformAttnShape& s, const std::array<int64_t, 4>& stride) {
   return s.channels <= 1 || stride[3] == 1;
@@ -51,11 +48,11 @@ bool Cut(const ops::MsDeformAttnShape& s, Geometry* g, Booking* booking) {
   g->tile_points =
       DivideUp(g->tile_rows * g->row_points, Geometry::kLanesMost) * Geometry::kLanesMost;
   g->slots = ProductsOf(s) < kGrain ? 1 : runtime::NumThreads();
-  const int64_t size = SizeOf(s.dtype);
+  const int64_t size = SumBytes(s.dtype);
   const double image = static_cast<double>(s.keys) * static_cast<double>(s.heads * s.channels);
   g->fetch = image * static_cast<double>(size) > static_cast<double>(L2CacheBytes());
   if (!base::CheckedMul(with_lanes, int64_t{3}, &with_lanes) ||
-      !base::CheckedMul(g->tile_points, kArraysOfTile, &padded)) {
+      !base::CheckedMul(g->tile_points, kArraysOfPoint, &padded)) {
     return false;
   }
   booking->Take(with_lanes, size, 1);
@@ -116,7 +113,7 @@ std::optional<MsDeformAttnBackwardPlan> PlanMsDeformAttnBackward(
   if (p.want_value_grad) {
     int64_t elements = g.part_channels;
     if (g.slab && !base::CheckedMul(elements, p.keys + 1, &elements)) return std::nullopt;
-    g.sums = booking.Take(elements, SizeOf(p.dtype), g.slots, &g.sums_bytes);
+    g.sums = booking.Take(elements, SumBytes(p.dtype), g.slots, &g.sums_bytes);
   }
   if (!booking.fits()) return std::nullopt;
   plan.workspace_size = booking.size();

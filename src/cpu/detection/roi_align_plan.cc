@@ -37,8 +37,6 @@ uint64_t TableBytes(const RoiAlignParams& p, const Geometry& g, int64_t size) {
       static_cast<uint64_t>(kLine + indices * 4 + (g.y_taps + g.x_taps + 1) * size));
 }
 
-int64_t SizeOf(const RoiAlignParams& p) { return p.dtype == base::DType::kDouble ? 8 : 4; }
-
 int SlotsOf(const RoiAlignParams& p) {
   int64_t work = 0;
   const bool counted = base::CheckedMul(p.rois, p.channels, &work) &&
@@ -79,7 +77,7 @@ bool CutSlot(const RoiAlignParams& p, int64_t lanes, int64_t size, Geometry* g) 
 
 // Maxima and rotated rois.
 std::optional<RoiAlignPlan> PlanPoints(const RoiAlignParams& p) {
-  constexpr int64_t kBlock = 16, kArraysOfPoint = 20;  // PointTile of ms_deform_attn_points-inl.h
+  constexpr int64_t kBlock = 16;
   RoiAlignPlan plan;
   auto& g = plan.way.emplace<RoiPointsGeometry>();
   constexpr int64_t kWinners = 10;                   // of RoiPointsPart: pixels
@@ -92,7 +90,7 @@ std::optional<RoiAlignPlan> PlanPoints(const RoiAlignParams& p) {
   g.pixel = DivideUp(std::max<int64_t>(p.channels, 1), kBlock) * kBlock;
   const auto& s = p.image_stride;
   g.copies = p.backward ? !p.rotated : s[1] != 1 || s[2] != p.width * s[3];
-  const int64_t pixel_bytes = g.pixel * SizeOf(p);
+  const int64_t pixel_bytes = g.pixel * SumBytes(p.dtype);
   const int64_t images = int64_t{g.copies} + int64_t{p.backward};
   const bool fits = (images == 0 || (base::CheckedMul(pixels, pixel_bytes, &image) &&
                                      image <= kMostCopies / images)) &&
@@ -103,7 +101,7 @@ std::optional<RoiAlignPlan> PlanPoints(const RoiAlignParams& p) {
   const auto take = [&](RoiPointsPart* part, int64_t count, int64_t each, int copies) {
     int64_t elements = 0;
     part->begin = booking.Take(base::CheckedMul(count, each, &elements) ? elements : INT64_MAX,
-                               SizeOf(p), copies, &part->slot_bytes);
+                               SumBytes(p.dtype), copies, &part->slot_bytes);
   };
   if (g.copies) take(&g.image, pixels, g.pixel, 1);
   if (p.backward) take(&g.sums, pixels, g.pixel, 1);
@@ -124,7 +122,7 @@ std::optional<RoiAlignPlan> PlanRoiAlign(const RoiAlignParams& p, int64_t lanes)
   for (const int64_t extent : {p.height, p.width, p.pooled_height, p.pooled_width}) {
     if (extent > kMostExtent) return std::nullopt;
   }
-  const int64_t size = SizeOf(p);
+  const int64_t size = SumBytes(p.dtype);
   RoiAlignPlan plan;
   auto& g = std::get<Geometry>(plan.way);
   g.y_taps = MostTaps(p.pooled_height, p.samples, p.height);
