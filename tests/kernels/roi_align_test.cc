@@ -124,6 +124,7 @@ RoiCase RandomRoiCase(Random& random, bool backward, Samples samples) {
     p.clockwise = random.Coin();
     if (!p.rotated) p.mode = random.Coin() ? RoiAlignMode::kMax : RoiAlignMode::kMaxCorners;
     if (random.Integer(0, 9) == 0) p.samples = random.Integer(12, 20);  // several lists
+    if (random.Integer(0, 4) == 0) p.rois = random.Integer(40, 60);     // several owners
   }
   const auto element = kElements[static_cast<size_t>(random.Integer(0, 3))];
   const Layout image =

@@ -75,6 +75,19 @@ bool CutSlot(const RoiAlignParams& p, int64_t lanes, int64_t size, Geometry* g) 
   return true;
 }
 
+// Cuts the sums of a gradient into some owners for each slot. An owner lists the points of all bins
+// that touch its rows: rows cost less than channels.
+void CutSums(const RoiAlignParams& p, int64_t block, RoiPointsGeometry* g) {
+  constexpr int64_t kOwners = 3, kBlocks = 4;  // of a slot; of an owner
+  if (g->slots <= 1) {
+    g->part = g->pixel;
+    return;
+  }
+  g->part = std::min(g->pixel, kBlocks * block);
+  const int64_t parts = DivideUp(g->pixel, g->part);
+  g->strips = std::clamp<int64_t>(DivideUp(kOwners * g->slots, parts), 1, p.height);
+}
+
 // Maxima and rotated rois.
 std::optional<RoiAlignPlan> PlanPoints(const RoiAlignParams& p) {
   constexpr int64_t kBlock = 16;
@@ -97,6 +110,7 @@ std::optional<RoiAlignPlan> PlanPoints(const RoiAlignParams& p) {
                     base::CheckedMul(bins + kWinners, pixel_bytes, &slot) && slot <= kMostBytes;
   if (!fits) return std::nullopt;
   g.slots = static_cast<int>(std::min<int64_t>(kMostBytes / slot, SlotsOf(p)));
+  CutSums(p, kBlock, &g);
   Booking booking;
   const auto take = [&](RoiPointsPart* part, int64_t count, int64_t each, int copies) {
     int64_t elements = 0;
@@ -108,7 +122,8 @@ std::optional<RoiAlignPlan> PlanPoints(const RoiAlignParams& p) {
   take(&g.zeros, 1, g.pixel, 1);
   take(&g.points, kRoiPointRoom, kArraysOfPoint, g.slots);
   take(&g.tile, bins, g.pixel, g.slots);
-  if (p.backward && !p.rotated) take(&g.winners, kWinners, g.pixel, g.slots);
+  if (p.backward)
+    take(p.rotated ? &g.outside : &g.winners, p.rotated ? 1 : kWinners, g.pixel, g.slots);
   if (!booking.fits()) return std::nullopt;
   plan.workspace_size = booking.size();
   return plan;
@@ -199,17 +214,18 @@ void RoiTable<F>::Make(const RoiAlignParams& p, int64_t n, void* memory) {
   for (int32_t i = 0; i < taps; ++i) x[i] = number[x[i] - first];
 }
 
-// Each coordinate rises or falls along either axis, so the samples at the roi's ends lie outermost.
+// Each coordinate rises or falls along either axis, so the samples at the ends lie outermost.
 template <class F>
-RoiBox BoxOf(const RoiAlignParams& p, const ops::SampledRoi<F>& roi) {
+RoiBox BoxOf(const RoiAlignParams& p, const ops::SampledRoi<F>& roi, const RoiBins& bins) {
   const RoiBox whole{0, p.height, 0, p.width}, none{0, 0, 0, 0};
   if (roi.image < 0 || roi.y.samples == 0 || roi.x.samples == 0) return none;
   constexpr F kFar = std::numeric_limits<F>::infinity();
   F low_y = kFar, high_y = -kFar, low_x = kFar, high_x = -kFar;
   for (const bool last_y : {false, true}) {
     for (const bool last_x : {false, true}) {
-      const F along_y = roi.y.At(last_y ? p.pooled_height - 1 : 0, last_y ? roi.y.samples - 1 : 0);
-      const F along_x = roi.x.At(last_x ? p.pooled_width - 1 : 0, last_x ? roi.x.samples - 1 : 0);
+      const F along_y = roi.y.At(last_y ? bins.last_row : bins.top, last_y ? roi.y.samples - 1 : 0);
+      const F along_x =
+          roi.x.At(last_x ? bins.last_column : bins.left, last_x ? roi.x.samples - 1 : 0);
       const F y = p.rotated ? roi.RotatedY(along_y, along_x) : along_y;
       const F x = p.rotated ? roi.RotatedX(along_y, along_x) : along_x;
       if (std::isnan(y) || std::isnan(x)) return whole;
@@ -231,8 +247,9 @@ RoiBox BoxOf(const RoiAlignParams& p, const ops::SampledRoi<F>& roi) {
           std::min(end(high_x, p.width) + 2, p.width)};
 }
 
-template RoiBox BoxOf<float>(const RoiAlignParams&, const ops::SampledRoi<float>&);
-template RoiBox BoxOf<double>(const RoiAlignParams&, const ops::SampledRoi<double>&);
+template RoiBox BoxOf<float>(const RoiAlignParams&, const ops::SampledRoi<float>&, const RoiBins&);
+template RoiBox BoxOf<double>(const RoiAlignParams&, const ops::SampledRoi<double>&,
+                              const RoiBins&);
 template struct RoiTable<float>;
 template struct RoiTable<double>;
 template void RoiTable<float>::Make<float>(const RoiAlignParams&, int64_t, void*);

@@ -49,12 +49,15 @@ struct RoiPointsGeometry {
   int slots = 1;
   int64_t pixel = 0;      // elements from a pixel, or a bin, to the next
   bool copies = true;     // the images; else all channels of a pixel lie side by side
+  int64_t part = 0;       // channels of an owner of sums
+  int64_t strips = 1;     // owners of a channel: each has some rows
   RoiPointsPart image;    // the pixels of an image
   RoiPointsPart sums;     // of the image's gradient
   RoiPointsPart zeros;    // a pixel
   RoiPointsPart points;   // for each slot, as the following
   RoiPointsPart tile;     // the bins of a roi
   RoiPointsPart winners;  // for each channel: its maximum, the point's number, its keys and weights
+  RoiPointsPart outside;  // a pixel, for what other owners add
 };
 
 struct RoiAlignPlan : base::PathPlan<RoiAlignGeometry, RoiPointsGeometry> {};
@@ -96,9 +99,18 @@ struct RoiBox {
   bool empty() const { return top >= bottom || left >= right; }
 };
 
-// What a roi names of its image at most.
+// Bins of a roi; those of the last row and column are among them.
+struct RoiBins {
+  int64_t top, last_row, left, last_column;
+};
+
+// What a roi's bins name of its image at most.
 template <class F>
-RoiBox BoxOf(const ops::RoiAlignParams& p, const ops::SampledRoi<F>& roi);
+RoiBox BoxOf(const ops::RoiAlignParams& p, const ops::SampledRoi<F>& roi, const RoiBins& bins);
+template <class F>
+RoiBox BoxOf(const ops::RoiAlignParams& p, const ops::SampledRoi<F>& roi) {
+  return BoxOf(p, roi, {0, p.pooled_height - 1, 0, p.pooled_width - 1});
+}
 
 constexpr int64_t kRoiPointRoom = 128;  // points that are listed at a time
 

@@ -254,22 +254,31 @@ class RoiPoints {
 
   // ---- the gradient -----------------------------------------------------------------------------
 
-  // Owners are some channels each: all rois, in order.
+  // Some channels of some rows: all rois add to them in order.
+  struct Owner {
+    int64_t first, last;  // channels
+    int64_t top, bottom;
+
+    bool HasRowsOf(const RoiBox& box) const { return box.top < bottom && box.bottom > top; }
+  };
+
   void SumImage(int64_t image, const RoiBox& box) const {
     if (!p_.rotated) CopyBox(p_.values, p_.values_stride, image, box);
     const int64_t width = std::max<int64_t>(0, box.right - box.left);
-    runtime::ParallelForSlots(
-        std::max<int64_t>(0, box.bottom - box.top), g_.slots, [&](int /*slot*/, int64_t i) {
-          Clear(At(g_.sums) + ((box.top + i) * p_.width + box.left) * g_.pixel, width * g_.pixel);
-        });
-    const int64_t blocks = DivideUp(p_.channels, kBlock);
-    const int64_t part = DivideUp(blocks, std::min<int64_t>(g_.slots, blocks)) * kBlock;
-    runtime::ParallelForSlots(DivideUp(p_.channels, part), g_.slots, [&](int slot, int64_t i) {
-      const int64_t first = i * part, last = std::min(p_.channels, first + part);
+    const int64_t height = std::max<int64_t>(0, box.bottom - box.top);
+    runtime::ParallelForSlots(height, g_.slots, [&](int /*slot*/, int64_t i) {
+      Clear(At(g_.sums) + ((box.top + i) * p_.width + box.left) * g_.pixel, width * g_.pixel);
+    });
+    const int64_t rows = DivideUp(height, g_.strips);
+    const int64_t parts = DivideUp(p_.channels, g_.part);
+    runtime::ParallelForSlots(parts * g_.strips, g_.slots, [&](int slot, int64_t i) {
+      const int64_t first = i / g_.strips * g_.part, top = box.top + i % g_.strips * rows;
+      const Owner owner{first, std::min(p_.channels, first + g_.part), top,
+                        std::min(box.bottom, top + rows)};
       for (int64_t n = 0; n < p_.rois; ++n) {
         if (ops::RoiImage<T>(p_, n) != image) continue;
         const Roi roi = ops::SampledRoiAt<T>(p_, n);
-        if (roi.image == image) AddRoi(roi, n, slot, first, last);
+        if (roi.image == image && owner.HasRowsOf(BoxOf(p_, roi))) AddRoi(roi, n, slot, owner);
       }
     });
     const auto& s = p_.image_stride;
@@ -287,33 +296,50 @@ class RoiPoints {
     });
   }
 
-  void AddRoi(const Roi& roi, int64_t n, int slot, int64_t first, int64_t last) const {
+  void AddRoi(const Roi& roi, int64_t n, int slot, const Owner& owner) const {
     F* const tile = At(g_.tile, slot);
-    ForBlocks(first, last, [&](int64_t c, int64_t channels) {
+    ForBlocks(owner.first, owner.last, [&](int64_t c, int64_t channels) {
       ForRoiBins<const T>(p_, n, c, channels, [&](const Planar<const T>& bins, int64_t before) {
         ReadPixels<T, kBlock, Beside::kNothing>(bins, tile + before * g_.pixel + c, g_.pixel);
       });
     });
-    const PointTile<F> points = Points(slot);
-    ForBinsOf(tile + first, [&](int64_t ph, int64_t pw, F* grad) {
-      if (!p_.rotated) return AddMaxima(roi, ph, pw, points, slot, first, last - first, grad);
-      DivideBy(roi.count, last - first, grad);
-      const Taps<F> sums{At(g_.sums) + first, g_.pixel, nullptr};
-      ForPoints(roi, ph, pw, points, [&](int64_t count, bool /*first*/) {
-        AddPoints(points, 0, count, grad, sums, last - first);
-      });
+    ForBinsOf(tile + owner.first, [&](int64_t ph, int64_t pw, F* grad) {
+      if (g_.strips > 1 && !owner.HasRowsOf(BoxOf(p_, roi, {ph, ph, pw, pw}))) return;
+      if (p_.rotated) return AddRotated(roi, ph, pw, slot, owner, grad);
+      AddMaxima(roi, ph, pw, slot, owner, grad);
     });
   }
 
+  void AddRotated(const Roi& roi, int64_t ph, int64_t pw, int slot, const Owner& owner,
+                  F* grad) const {
+    const PointTile<F> points = Points(slot);
+    const int64_t channels = owner.last - owner.first;
+    DivideBy(roi.count, channels, grad);
+    const Taps<F> sums{At(g_.sums) + owner.first, g_.pixel, At(g_.outside, slot)};
+    ForPoints(roi, ph, pw, points, [&](int64_t count, bool /*first*/) {
+      for (size_t tap = 0; g_.strips > 1 && tap < 4; ++tap) {
+        std::replace_if(
+            points.key[tap], points.key[tap] + count, [&](Index key) { return !Owns(owner, key); },
+            Index{-1});
+      }
+      AddPoints(points, 0, count, grad, sums, channels);
+    });
+  }
+  bool Owns(const Owner& owner, Index key) const {
+    return key >= owner.top * p_.width && key < owner.bottom * p_.width;
+  }
+
   // Adds to the corners of a bin's largest samples, each channel to its own.
-  void AddMaxima(const Roi& roi, int64_t ph, int64_t pw, const PointTile<F>& points, int slot,
-                 int64_t channel, int64_t channels, const F* grad) const {
+  void AddMaxima(const Roi& roi, int64_t ph, int64_t pw, int slot, const Owner& owner,
+                 const F* grad) const {
+    const PointTile<F> points = Points(slot);
+    const int64_t channels = owner.last - owner.first;
     F* const most = At(g_.winners, slot);
     Index* const winner = reinterpret_cast<Index*>(most + g_.pixel);
     const auto key = [&](size_t tap) { return winner + static_cast<int64_t>(tap + 1) * g_.pixel; };
     const auto weight = [&](size_t tap) { return most + static_cast<int64_t>(tap + 6) * g_.pixel; };
     std::fill_n(key(0), channels, Index{-1});
-    const Taps<const F> values{At(g_.image) + channel, g_.pixel, At(g_.zeros)};
+    const Taps<const F> values{At(g_.image) + owner.first, g_.pixel, At(g_.zeros)};
     ForPoints(roi, ph, pw, points, [&](int64_t count, bool first) {
       FindMaxima(points, count, first, values, channels, most, winner);
       for (int64_t c = 0; c < channels; ++c) {
@@ -326,7 +352,8 @@ class RoiPoints {
     for (int64_t c = 0; c < channels; ++c) {
       if (key(0)[c] < 0) continue;  // a sample that does not count
       for (size_t tap = 0; tap < 4; ++tap) {
-        F& sum = At(g_.sums)[key(tap)[c] * g_.pixel + channel + c];
+        if (g_.strips > 1 && !Owns(owner, key(tap)[c])) continue;
+        F& sum = At(g_.sums)[key(tap)[c] * g_.pixel + owner.first + c];
         sum = std::fma(weight(tap)[c], grad[c], sum);
       }
     }
