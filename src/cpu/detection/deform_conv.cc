@@ -390,27 +390,21 @@ class DeformConv {
     if (p_.input_grad.has) ClearSums();
     for (int64_t first = 0; first < p_.positions(); first += g_.tile) {
       const Tile tile{n, first, std::min(g_.tile, p_.positions() - first)};
-      if (p_.grad_output.has) ReadGradOutput(tile);
-      if (NeedsPoints()) LocateAll(tile);
-      if (p_.input_grad.has || p_.wants_point_grads()) MakeColumnGrads(tile);
-      if (p_.weight_grad.has && p_.out_channels > 0) AddToWeights(tile);
-      if (p_.wants_point_grads()) MakePointGrads(tile);
-      if (p_.input_grad.has) AddToImage(tile);
+      ReadTile(tile);
+      MakeColumns(tile);
+      AddTile(tile);
+      if (p_.wants_point_grads()) FinishTile(tile);
     }
     if (p_.bias_grad.has) CloseLanes();
     if (p_.input_grad.has) WriteInputGrad(n);
   }
-  bool NeedsPoints() const {
-    return p_.input_grad.has || p_.wants_point_grads() || (p_.weight_grad.has && !p_.columns.has);
-  }
+  bool AddsToWeights() const { return p_.weight_grad.has && p_.out_channels > 0; }
+  bool NeedsColumnGrads() const { return p_.input_grad.has || p_.wants_point_grads(); }
+  bool NeedsSamples() const { return AddsToWeights() && !p_.columns.has; }
 
-  // Calls body(first, last) for parts of a tile's positions, whole rows of products.
-  template <class Body>
-  void ForParts(const Tile& tile, const Body& body) const {
-    const int64_t step = g_.slots == 1 ? RowsOf(tile.count) : 2 * g_.shape.rows;
-    runtime::ParallelForSlots(DivideUp(tile.count, step), g_.slots, [&](int /*slot*/, int64_t i) {
-      body(i * step, std::min(tile.count, (i + 1) * step));
-    });
+  // Positions of a part of a tile: whole rows of products.
+  int64_t PartOf(const Tile& tile) const {
+    return g_.slots == 1 ? RowsOf(tile.count) : 2 * g_.shape.rows;
   }
 
   void ClearSums() const {
@@ -421,36 +415,36 @@ class DeformConv {
     Clear(sums + Pixels() * g_.pixel, g_.pixel);
   }
 
-  void LocateAll(const Tile& tile) const {
-    const PointTile<F> points = Points(0);
-    runtime::ParallelForSlots(p_.taps() * p_.offset_groups, g_.slots, [&](int, int64_t i) {
-      const int64_t tap = i / p_.offset_groups, group = i % p_.offset_groups;
-      Locate(tile, tap, group, points, PointsOf(tap, group));
+  // The gradients of a tile's outputs, and its points.
+  void ReadTile(const Tile& tile) const {
+    const int64_t blocks = p_.grad_output.has ? DivideUp(p_.out_channels, kBlock) : 0;
+    const int64_t planes = NeedsColumnGrads() || NeedsSamples() ? p_.taps() * p_.offset_groups : 0;
+    runtime::ParallelForSlots(blocks + planes, g_.slots, [&](int /*slot*/, int64_t i) {
+      if (i < blocks) return ReadGradOutput(tile, i * kBlock);
+      const int64_t tap = (i - blocks) / p_.offset_groups, group = (i - blocks) % p_.offset_groups;
+      Locate(tile, tap, group, Points(0), PointsOf(tap, group));
     });
   }
 
-  // A tile's gradients of the outputs: by positions, and by outputs with the sums of the bias.
-  void ReadGradOutput(const Tile& tile) const {
+  // Outputs from o on: by positions, and by outputs with the sums of the bias.
+  void ReadGradOutput(const Tile& tile, int64_t o) const {
     const auto& s = p_.grad_output.stride;
-    const int64_t blocks = DivideUp(p_.out_channels, kBlock);
-    runtime::ParallelForSlots(blocks, g_.slots, [&](int /*slot*/, int64_t block) {
-      const int64_t o = block * kBlock, count = std::min(kBlock, p_.out_channels - o);
-      ForPositions(p_.grad_output, tile, [&](int64_t j, int64_t at, int64_t positions) {
-        const T* const from =
-            static_cast<const T*>(p_.grad_output.data) + tile.image * s[0] + o * s[1] + at;
-        ReadPixels<T, kBlock, Beside::kNothing>({from, s[1], s[3], count, positions},
-                                                At(g_.output) + j * g_.outputs + o, g_.outputs);
-        if (!p_.weight_grad.has && !p_.bias_grad.has) return;
-        for (int64_t i = 0; i < count; ++i) {
-          F* const to = Turned(o + i) + j;
-          for (int64_t k = 0; k < positions; ++k) to[k] = base::Widen(from[i * s[1] + k * s[3]]);
-        }
-      });
-      for (int64_t i = o; p_.bias_grad.has && i < o + count; ++i) {
-        F* const lanes = At(g_.lanes) + i * (kBlock + 1);
-        for (int64_t j = 0; j < tile.count; ++j) lanes[j % kBlock] += Turned(i)[j];
+    const int64_t count = std::min(kBlock, p_.out_channels - o);
+    ForPositions(p_.grad_output, tile, [&](int64_t j, int64_t at, int64_t positions) {
+      const T* const from =
+          static_cast<const T*>(p_.grad_output.data) + tile.image * s[0] + o * s[1] + at;
+      ReadPixels<T, kBlock, Beside::kNothing>({from, s[1], s[3], count, positions},
+                                              At(g_.output) + j * g_.outputs + o, g_.outputs);
+      if (!p_.weight_grad.has && !p_.bias_grad.has) return;
+      for (int64_t i = 0; i < count; ++i) {
+        F* const to = Turned(o + i) + j;
+        for (int64_t k = 0; k < positions; ++k) to[k] = base::Widen(from[i * s[1] + k * s[3]]);
       }
     });
+    for (int64_t i = o; p_.bias_grad.has && i < o + count; ++i) {
+      F* const lanes = At(g_.lanes) + i * (kBlock + 1);
+      for (int64_t j = 0; j < tile.count; ++j) lanes[j % kBlock] += Turned(i)[j];
+    }
   }
   F* Turned(int64_t o) const {
     const int64_t outputs = p_.group_outputs();
@@ -468,44 +462,64 @@ class DeformConv {
     }
   }
 
-  // What a panel writes behind its run, the next one overwrites.
-  void MakeColumnGrads(const Tile& tile) const {
-    F* const grads = At(g_.grads);
-    if (p_.grad_columns.has) return ReadColumns(p_.grad_columns, tile, grads);
-    const int64_t width = g_.shape.width, outputs = p_.group_outputs();
-    const int64_t panels = DivideUp(g_.run, width);
-    ForParts(tile, [&](int64_t begin, int64_t end) {
-      for (int64_t run = 0; run < g_.runs; ++run) {
-        for (int64_t i = 0; i < p_.groups * panels; ++i) {
-          const int64_t group = i / panels, first = i % panels * width;
-          const F* const panel =
-              At(g_.back) + ((group * g_.runs + run) * panels + i % panels) * outputs * width;
-          MultiplyRows(At(g_.output) + begin * g_.outputs + group * outputs, g_.outputs,
-                       end - begin, panel, outputs,
-                       grads + begin * g_.column + RunAt(run, group) + first, g_.column, false);
-        }
-      }
+  // The columns of a tile: gradients, and samples.
+  void MakeColumns(const Tile& tile) const {
+    const bool multiplies = NeedsColumnGrads() && !p_.grad_columns.has;
+    if (NeedsColumnGrads() && p_.grad_columns.has) ReadColumns(p_.grad_columns, tile, At(g_.grads));
+    if (AddsToWeights() && p_.columns.has) ReadColumns(p_.columns, tile, At(g_.columns));
+    if (!multiplies && !NeedsSamples()) return;
+    const int64_t step = PartOf(tile);
+    runtime::ParallelForSlots(DivideUp(tile.count, step), g_.slots, [&](int /*slot*/, int64_t i) {
+      const int64_t first = i * step, last = std::min(tile.count, first + step);
+      if (multiplies) MultiplyBack(first, last);
+      if (!NeedsSamples()) return;
+      ForPlanes([&](int64_t tap, int64_t group) {
+        Sample(Points(0), PointsOf(tap, group), tap, group, first, last, At(g_.columns));
+      });
     });
   }
-
-  void AddToWeights(const Tile& tile) const {
-    F* const columns = At(g_.columns);
-    if (p_.columns.has) {
-      ReadColumns(p_.columns, tile, columns);
-    } else {
-      const PointTile<F> points = Points(0);
-      ForParts(tile, [&](int64_t first, int64_t last) {
-        for (int64_t tap = 0; tap < p_.taps(); ++tap) {
-          for (int64_t group = 0; group < p_.offset_groups; ++group) {
-            Sample(points, PointsOf(tap, group), tap, group, first, last, columns);
-          }
-        }
-      });
+  template <class Use>
+  void ForPlanes(const Use& use) const {
+    for (int64_t tap = 0; tap < p_.taps(); ++tap) {
+      for (int64_t group = 0; group < p_.offset_groups; ++group) use(tap, group);
     }
-    const int64_t panels = DivideUp(g_.run, g_.shape.width);
-    runtime::ParallelForSlots(p_.groups * g_.runs * panels, g_.slots, [&](int slot, int64_t i) {
-      AddPanel(tile, i / panels / g_.runs, i / panels % g_.runs, i % panels * g_.shape.width,
-               At(g_.panel, slot));
+  }
+  // What a panel writes behind its run, the next one overwrites.
+  void MultiplyBack(int64_t first, int64_t last) const {
+    const int64_t width = g_.shape.width, outputs = p_.group_outputs();
+    const int64_t panels = DivideUp(g_.run, width);
+    for (int64_t run = 0; run < g_.runs; ++run) {
+      for (int64_t i = 0; i < p_.groups * panels; ++i) {
+        const int64_t group = i / panels;
+        const F* const panel =
+            At(g_.back) + ((group * g_.runs + run) * panels + i % panels) * outputs * width;
+        MultiplyRows(At(g_.output) + first * g_.outputs + group * outputs, g_.outputs, last - first,
+                     panel, outputs,
+                     At(g_.grads) + first * g_.column + RunAt(run, group) + i % panels * width,
+                     g_.column, false);
+      }
+    }
+  }
+
+  // What a tile adds to the gradients of image and weight, and the dot products of its points. The
+  // image's owners, some channels each, are few and take longest: they begin.
+  void AddTile(const Tile& tile) const {
+    const int64_t blocks = std::max<int64_t>(1, DivideUp(p_.channels, kBlock));
+    const int64_t part = DivideUp(blocks, std::min<int64_t>(g_.slots, blocks)) * kBlock;
+    const int64_t owners = p_.input_grad.has ? DivideUp(p_.channels, part) : 0;
+    const int64_t width = g_.shape.width, of_run = DivideUp(g_.run, width);
+    const int64_t panels = AddsToWeights() ? p_.groups * g_.runs * of_run : 0;
+    const int64_t step = PartOf(tile);
+    const int64_t parts = p_.wants_point_grads() ? DivideUp(tile.count, step) : 0;
+    runtime::ParallelForSlots(owners + panels + parts, g_.slots, [&](int slot, int64_t i) {
+      if (i < owners) return AddToImage(tile, i * part, std::min(p_.channels, (i + 1) * part));
+      i -= owners;
+      if (i < panels) {
+        return AddPanel(tile, i / of_run / g_.runs, i / of_run % g_.runs, i % of_run * width,
+                        At(g_.panel, slot));
+      }
+      const int64_t first = (i - panels) * step;
+      DotPart(first, std::min(tile.count, first + step));
     });
   }
   // A panel of a run's elements, copied to `panel`, and the products behind it.
@@ -553,23 +567,19 @@ class DeformConv {
     });
   }
 
-  void MakePointGrads(const Tile& tile) const {
-    const PointTile<F> points = Points(0);
-    const F* const grads = At(g_.grads);
+  void DotPart(int64_t first, int64_t last) const {
     const int64_t channels = p_.offset_channels();
-    ForParts(tile, [&](int64_t first, int64_t last) {
-      for (int64_t tap = 0; tap < p_.taps(); ++tap) {
-        for (int64_t group = 0; group < p_.offset_groups; ++group) {
-          const int64_t c = group * channels;
-          DotPoints(points, PointsOf(tap, group) + first, last - first,
-                    grads + first * g_.column + tap * p_.channels + c, g_.column, PixelTaps(c),
-                    channels);
-        }
-      }
+    ForPlanes([&](int64_t tap, int64_t group) {
+      const int64_t c = group * channels;
+      DotPoints(Points(0), PointsOf(tap, group) + first, last - first,
+                At(g_.grads) + first * g_.column + tap * p_.channels + c, g_.column, PixelTaps(c),
+                channels);
     });
+  }
+  void FinishTile(const Tile& tile) const {
     runtime::ParallelForSlots(p_.taps() * p_.offset_groups, g_.slots, [&](int, int64_t i) {
       const int64_t tap = i / p_.offset_groups, group = i % p_.offset_groups;
-      FinishPoints(tile, tap, group, points, PointsOf(tap, group));
+      FinishPoints(tile, tap, group, Points(0), PointsOf(tap, group));
     });
   }
   void FinishPoints(const Tile& tile, int64_t tap, int64_t group, const PointTile<F>& points,
@@ -620,23 +630,17 @@ class DeformConv {
     }
   }
 
-  // Owners are some channels each: all positions of the tile, in order.
-  void AddToImage(const Tile& tile) const {
-    const PointTile<F> points = Points(0);
-    const int64_t blocks = std::max<int64_t>(1, DivideUp(p_.channels, kBlock));
-    const int64_t part = DivideUp(blocks, std::min<int64_t>(g_.slots, blocks)) * kBlock;
-    runtime::ParallelForSlots(DivideUp(p_.channels, part), g_.slots, [&](int, int64_t i) {
-      F* const sums = At(g_.sums);
-      for (int64_t c = i * part, end = std::min(p_.channels, c + part); c < end;) {
-        const int64_t group = c / p_.offset_channels();
-        const int64_t last = std::min(end, (group + 1) * p_.offset_channels());
-        const PointGrid grid{PointsOf(0, group), tile.count, p_.taps(),  1,
-                             PointsOf(1, 0),     g_.column,  p_.channels};
-        AddEach(points, grid, At(g_.grads) + c,
-                Taps<F>{sums + c, g_.pixel, sums + Pixels() * g_.pixel + c}, last - c);
-        c = last;
-      }
-    });
+  // All positions of the tile, in order, to channels [first, end).
+  void AddToImage(const Tile& tile, int64_t first, int64_t end) const {
+    F* const sums = At(g_.sums);
+    for (int64_t c = first, last = 0; c < end; c = last) {
+      const int64_t group = c / p_.offset_channels();
+      last = std::min(end, (group + 1) * p_.offset_channels());
+      const PointGrid grid{PointsOf(0, group), tile.count, p_.taps(),  1,
+                           PointsOf(1, 0),     g_.column,  p_.channels};
+      AddEach(Points(0), grid, At(g_.grads) + c,
+              Taps<F>{sums + c, g_.pixel, sums + Pixels() * g_.pixel + c}, last - c);
+    }
   }
   void WriteInputGrad(int64_t n) const {
     const auto& s = p_.input_grad.stride;
