@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstring>
-#include <deque>
 #include <iterator>
 #include <memory>
 #include <utility>
@@ -37,18 +36,18 @@ class Reader {
 
   Status Read(std::span<const Given> given) {
     values_.resize(row_.parameters.size());
-    descs_.reserve(row_.parameters.size());
+    singles_.reserve(row_.parameters.size());
     for (size_t i = 0; i < values_.size(); ++i) {
       PORTACL_RETURN_IF_ERROR(ReadOne(row_.parameters[i], given[i], &values_[i]));
     }
     return {};
   }
 
-  Status Plan(bool has_workspace_size, bool has_executor, std::shared_ptr<const ops::Plan>* plan) {
+  Status Plan(bool has_workspace_size, bool has_executor, ops::PlannedCall* planned) {
     if (!has_workspace_size) return refusals_.Refuse(Rule::kNull, "workspaceSize is null");
     if (!has_executor) return refusals_.Refuse(Rule::kNull, "executor is null");
     PORTACL_RETURN_IF_ERROR(arguments_.status());
-    return MakePlan(row_, values_, std::move(results_), plan);
+    return MakePlan(row_, values_, std::move(results_), planned);
   }
 
  private:
@@ -104,10 +103,10 @@ class Reader {
     const char* const name = parameter.name;
     if (!parameter.list()) {
       AddTensor(parameter, static_cast<const aclTensor*>(handle));
-      value->tensors = {&descs_.emplace_back(std::vector{newest_})[0], 1};
+      value->tensors = {&singles_.emplace_back(newest_), 1};
       return {};
     }
-    std::vector<const TensorDesc*>& members = descs_.emplace_back();
+    std::vector<const TensorDesc*>& members = lists_.emplace_back();
     for (const aclTensor* const member :
          *arguments_.Tensors(name, static_cast<const aclTensorList*>(handle))) {
       if (member == nullptr) return refusals_.Refuse(Rule::kNull, "a member of {} is null", name);
@@ -120,9 +119,10 @@ class Reader {
 
   void AddTensor(const Parameter& parameter, const aclTensor* tensor) {
     newest_ = arguments_.Tensor(parameter.name, tensor);
-    results_.push_back(parameter.finds_shape()
-                           ? arguments_.Result(parameter.name, const_cast<aclTensor*>(tensor))
-                           : nullptr);
+    ++count_;
+    if (!parameter.finds_shape()) return;
+    results_.resize(count_);
+    results_.back() = arguments_.Result(parameter.name, const_cast<aclTensor*>(tensor));
   }
 
   Status ReadScalars(const Parameter& parameter, const void* handle, Value* value) {
@@ -151,12 +151,14 @@ class Reader {
   const ops::Refusals refusals_;
   Arguments arguments_;
   std::vector<Value> values_;
-  // What the values point to.
-  std::vector<std::vector<const TensorDesc*>> descs_;
-  std::deque<std::vector<aten::ScalarValue>> scalars_;
-  std::deque<std::vector<double>> doubles_;
-  std::deque<std::vector<int64_t>> ints_;
+  // What the values point to. Elements of the inner vectors stay where they are.
+  std::vector<const TensorDesc*> singles_;  // has room for all
+  std::vector<std::vector<const TensorDesc*>> lists_;
+  std::vector<std::vector<aten::ScalarValue>> scalars_;
+  std::vector<std::vector<double>> doubles_;
+  std::vector<std::vector<int64_t>> ints_;
   std::vector<std::shared_ptr<TensorDesc>> results_;
+  size_t count_ = 0;  // of tensors
   const TensorDesc* newest_ = nullptr;
 };
 
@@ -170,17 +172,16 @@ aclnnStatus PhaseOneAten(const Row& row, std::span<const Given> given, uint64_t*
   return PhaseOne(row.function, workspace_size, executor, [&](ops::PlannedCall* planned) -> Status {
     Reader reader(row);
     PORTACL_RETURN_IF_ERROR(reader.Read(given));
-    return reader.Plan(workspace_size != nullptr, executor != nullptr, &planned->plan);
+    return reader.Plan(workspace_size != nullptr, executor != nullptr, planned);
   });
 }
 
-Status PlanAten(const char* function, std::span<const Given> given,
-                std::shared_ptr<const ops::Plan>* plan) {
+Status PlanAten(const char* function, std::span<const Given> given, ops::PlannedCall* planned) {
   for (const Row* const row : kFallbackRows) {
     if (std::strcmp(row->function, function) != 0) continue;
     Reader reader(*row);
     PORTACL_RETURN_IF_ERROR(reader.Read(given));
-    return reader.Plan(true, true, plan);
+    return reader.Plan(true, true, planned);
   }
   return {ACLNN_ERR_PARAM_INVALID, {}};
 }

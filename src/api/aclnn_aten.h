@@ -3,14 +3,13 @@
 #define PORTACL_API_ACLNN_ATEN_H_
 
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <type_traits>
 
 #include "aclnn/aclnn_base.h"
 #include "aten/row.h"
 #include "base/status.h"
-#include "ops/plan.h"
+#include "ops/executor.h"
 
 namespace portacl::api {
 
@@ -39,7 +38,7 @@ aclnnStatus PhaseOneAten(const aten::Row& row, std::span<const Given> given,
 // The plan of the table's row of that name, for what a companion operator has refused. Not ok if
 // there is no such row, or it refuses too.
 base::Status PlanAten(const char* function, std::span<const Given> given,
-                      std::shared_ptr<const ops::Plan>* plan);
+                      ops::PlannedCall* planned);
 
 // All rows that have a function of their own.
 std::span<const aten::Row* const> AtenRows();

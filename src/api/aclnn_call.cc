@@ -82,7 +82,7 @@ Status ArgumentReader::Plan(bool has_workspace_size, bool has_executor, ops::Pla
   if (has_workspace_size && has_executor) PORTACL_RETURN_IF_ERROR(arguments_.status());
   Status status = ops::MakeOrReusePlan(call_, planned);
   if (status.code() != ACLNN_ERR_PARAM_INVALID || !HasOtherTensors() ||
-      !PlanAten(call_.op(), std::span(given_).first(call_.size()), &planned->plan).ok()) {
+      !PlanAten(call_.op(), std::span(given_).first(call_.size()), planned).ok()) {
     return status;
   }
   return {};

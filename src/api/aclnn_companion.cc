@@ -154,11 +154,10 @@ class Reader {
   }
 
   // What has elements that companion operators lack, PyTorch's kernels may compute.
-  Status Plan(bool has_workspace_size, bool has_executor,
-              std::shared_ptr<const portacl::ops::Plan>* plan) {
-    Status status = PlanCompanionCall(has_workspace_size, has_executor, plan);
+  Status Plan(bool has_workspace_size, bool has_executor, portacl::ops::PlannedCall* planned) {
+    Status status = PlanCompanionCall(has_workspace_size, has_executor, &planned->plan);
     if (status.code() != ACLNN_ERR_PARAM_INVALID || !HasOtherElements() ||
-        !portacl::api::PlanAten(call_.op, std::span(given_).first(given_count_), plan).ok()) {
+        !portacl::api::PlanAten(call_.op, std::span(given_).first(given_count_), planned).ok()) {
       return status;
     }
     return {};
@@ -340,7 +339,7 @@ extern "C" {
                                     Reader reader("aclnn" #Name, Function::function);         \
                                     reader.READ_##Arguments;                                  \
                                     return reader.Plan(workspaceSize != nullptr,              \
-                                                       executor != nullptr, &planned->plan);  \
+                                                       executor != nullptr, planned);         \
                                   });                                                         \
   }                                                                                           \
   aclnnStatus aclnn##Name(void* workspace, uint64_t workspaceSize, aclOpExecutor* executor,   \

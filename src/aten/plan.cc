@@ -3,10 +3,14 @@
 #include "aten/plan.h"
 
 #include <array>
+#include <bit>
+#include <cstring>
 #include <utility>
 
 #include "acl/acl_base.h"
 #include "aten/library.h"
+#include "base/error_message.h"
+#include "ops/recent_plans.h"
 #include "ops/refusal.h"
 #include "runtime/parallel.h"
 
@@ -59,6 +63,17 @@ class AtenPlan final : public ops::Plan {
   }
 
   Status Make() const { return CheckMemory(); }
+
+  // Of a call of the same words.
+  ops::Storages StoragesOf(std::span<const Value> values) const {
+    ops::Storages storages{};
+    storages.Grow(num_tensors());
+    size_t at = 0;
+    for (const Value& value : values) {
+      for (const TensorDesc* const desc : value.tensors) storages[slots_[at++]] = desc->data;
+    }
+    return storages;
+  }
 
   void Run(const ops::Elements& /*elements*/, void* /*workspace*/) const noexcept override {}
 
@@ -119,11 +134,31 @@ class AtenPlan final : public ops::Plan {
   std::vector<size_t> slots_;
 };
 
-}  // namespace
+ops::CallWords WordsOf(const Row& row, std::span<const Value> values) {
+  ops::CallWords words(&row);
+  for (const Value& value : values) {
+    const size_t count =
+        value.tensors.size() + value.scalars.size() + value.ints.size() + value.doubles.size();
+    words.Add(static_cast<int64_t>(count * 2 + (value.given ? 1 : 0)));
+    for (const TensorDesc* const desc : value.tensors) words.AddArgument(desc);
+    for (const ScalarValue& scalar : value.scalars) {
+      std::array<int64_t, 2> bytes;
+      std::memcpy(bytes.data(), scalar.bytes, sizeof bytes);
+      words.Add(scalar.dtype);
+      for (const int64_t word : bytes) words.Add(word);
+    }
+    for (const int64_t one : value.ints) words.Add(one);
+    for (const double one : value.doubles) words.AddArgument(one);
+    // A parameter has one of the two.
+    words.Add(value.integer | std::bit_cast<int64_t>(value.number));
+    if (value.text != nullptr) words.GiveUp();
+  }
+  return words;
+}
 
-Status MakePlan(const Row& row, std::span<const Value> values,
-                std::vector<std::shared_ptr<TensorDesc>> results,
-                std::shared_ptr<const ops::Plan>* plan) {
+Status MakeNew(const Row& row, std::span<const Value> values,
+               std::vector<std::shared_ptr<TensorDesc>> results,
+               std::shared_ptr<const ops::Plan>* plan) {
   const Backend* const backend = LoadedBackend();
   if (backend == nullptr) {
     return {ACLNN_ERR_INNER_NULLPTR, std::string(row.function) + ": " + WhyNone()};
@@ -136,6 +171,27 @@ Status MakePlan(const Row& row, std::span<const Value> values,
   auto made = std::make_shared<AtenPlan>(row, values, std::move(computation), std::move(results));
   PORTACL_RETURN_IF_ERROR(made->Make());
   *plan = std::move(made);
+  return {};
+}
+
+}  // namespace
+
+Status MakePlan(const Row& row, std::span<const Value> values,
+                std::vector<std::shared_ptr<TensorDesc>> results, ops::PlannedCall* planned) {
+  const ops::CallWords words = WordsOf(row, values);
+  if (words.too_many() || !results.empty()) {
+    return MakeNew(row, values, std::move(results), &planned->plan);
+  }
+  if (std::shared_ptr<const ops::Plan> plan = ops::FindRecentPlan(words)) {
+    const auto storages = static_cast<const AtenPlan&>(*plan).StoragesOf(values);
+    if (plan->CheckAddresses(storages).ok()) {
+      *planned = {std::move(plan), storages};
+      return {};
+    }
+  }
+  const uint64_t warnings = base::WarningsOfThread();
+  PORTACL_RETURN_IF_ERROR(MakeNew(row, values, std::move(results), &planned->plan));
+  if (warnings == base::WarningsOfThread()) ops::KeepPlan(words, planned->plan);
   return {};
 }
 

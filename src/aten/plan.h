@@ -9,16 +9,17 @@
 #include "aten/backend.h"
 #include "aten/row.h"
 #include "base/status.h"
-#include "ops/plan.h"
+#include "ops/executor.h"
 
 namespace portacl::aten {
 
-// Checks in this order: the library (ACLNN_ERR_INNER_NULLPTR where it is not there); what PyTorch
-// says of types, strides and shapes (ACLNN_ERR_PARAM_INVALID); memory. `results`: for each tensor
-// of the call the view that gets the shape that a run finds, or null.
+// The plan of an equal call that was made lately, with this call's addresses, or a new one. Checks
+// of a new one in this order: the library (ACLNN_ERR_INNER_NULLPTR where it is not there); what
+// PyTorch says of types, strides and shapes (ACLNN_ERR_PARAM_INVALID); memory. `results`: empty, or
+// at a tensor's number in the call the view that gets the shape that a run finds.
 base::Status MakePlan(const Row& row, std::span<const Value> values,
                       std::vector<std::shared_ptr<base::TensorDesc>> results,
-                      std::shared_ptr<const ops::Plan>* plan);
+                      ops::PlannedCall* planned);
 
 }  // namespace portacl::aten
 

@@ -5,14 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cstdint>
-#include <memory>
 #include <mutex>
-#include <span>
-#include <type_traits>
 #include <utility>
 #include <variant>
-#include <vector>
 
 #include "base/error_message.h"
 #include "base/fork.h"
@@ -24,75 +19,6 @@ namespace {
 
 using base::Status;
 using base::TensorDesc;
-
-// The words of one call; too_many() of one that is not kept.
-class CallWords {
- public:
-  explicit CallWords(const Call& call) {
-    Add(std::bit_cast<intptr_t>(&call.signature()));
-    Add(runtime::NumThreads());
-    Add((static_cast<int64_t>(CurrentProfile()) << 8 | static_cast<int64_t>(CurrentEdition()))
-            << 8 |
-        (Strict() ? 1 : 0));
-    for (size_t i = 0; i < call.size(); ++i) {
-      std::visit([this](const auto& argument) { AddArgument(argument); }, call.argument(i));
-    }
-  }
-
-  bool too_many() const { return size_ > words_.size(); }
-  std::span<const int64_t> words() const { return {words_.data(), size_}; }
-  uint64_t Hash() const {
-    uint64_t hash = size_;
-    for (const int64_t word : words()) {
-      hash = (hash ^ static_cast<uint64_t>(word)) * 0x9E3779B97F4A7C15u;
-      hash ^= hash >> 32;
-    }
-    return hash;
-  }
-
- private:
-  void Add(int64_t word) {
-    if (size_ < words_.size()) words_[size_] = word;
-    ++size_;
-  }
-  void GiveUp() { size_ = words_.size() + 1; }
-
-  void Add(const base::Dims& dims) {
-    for (int i = 0; i < dims.rank(); ++i) Add(dims[i]);
-  }
-  void AddArgument(const TensorDesc* tensor) {
-    if (tensor == nullptr) return GiveUp();
-    Add(static_cast<int64_t>(tensor->dtype));
-    Add(static_cast<int64_t>(tensor->format));
-    int64_t head = tensor->has_storage ? 1 : 0;
-    for (const base::Dims* dims : {&tensor->shape, &tensor->strides, &tensor->storage_shape}) {
-      head = head << 8 | dims->rank();
-    }
-    Add(head);
-    Add(tensor->offset);
-    Add(tensor->shape);
-    Add(tensor->strides);
-    Add(tensor->storage_shape);
-  }
-  template <class T>
-  void AddArgument(const std::vector<T>* values) {
-    if (values == nullptr) return GiveUp();
-    Add(static_cast<int64_t>(values->size()));
-    for (const T value : *values) AddArgument(static_cast<Wide<T>>(value));
-  }
-  void AddArgument(const std::array<double, 3>& values) {
-    for (const double value : values) AddArgument(value);
-  }
-  void AddArgument(double value) { Add(std::bit_cast<int64_t>(value)); }
-  void AddArgument(int64_t value) { Add(value); }
-  void AddArgument(const char* /*word*/) { GiveUp(); }
-
-  template <class T>
-  using Wide = std::conditional_t<std::is_floating_point_v<T>, double, int64_t>;
-
-  size_t size_ = 0;
-  std::array<int64_t, 160> words_;
-};
 
 // The addresses of a call's tensors in the order of a plan that maps them one to one.
 Storages StoragesOf(const Call& call, const Plan& plan) {
@@ -116,7 +42,8 @@ bool MapsOneToOne(const Call& call, const Plan& plan) {
 // Thread-safe. A thread that would have to wait for another one finds nothing, and keeps nothing.
 class RecentPlans {
  public:
-  std::shared_ptr<const Plan> Find(const CallWords& call, uint64_t hash) {
+  std::shared_ptr<const Plan> Find(const CallWords& call) {
+    const uint64_t hash = call.Hash();
     const std::unique_lock lock(mutex_, std::try_to_lock);
     if (!lock.owns_lock()) return nullptr;
     const Entry& entry = EntryOf(hash);
@@ -124,7 +51,8 @@ class RecentPlans {
     return equal ? entry.plan : nullptr;
   }
 
-  void Keep(const CallWords& call, uint64_t hash, std::shared_ptr<const Plan> plan) {
+  void Keep(const CallWords& call, std::shared_ptr<const Plan> plan) {
+    const uint64_t hash = call.Hash();
     Entry made{hash, {call.words().begin(), call.words().end()}, std::move(plan)};
     const std::unique_lock lock(mutex_, std::try_to_lock);
     if (lock.owns_lock()) std::swap(EntryOf(hash), made);  // the old plan ends without the lock
@@ -160,13 +88,58 @@ bool IsUnchanged(const Call& call, const CallWords& words) {
 
 }  // namespace
 
+CallWords::CallWords(const void* function) {
+  Add(std::bit_cast<intptr_t>(function));
+  Add(runtime::NumThreads());
+  Add((static_cast<int64_t>(CurrentProfile()) << 8 | static_cast<int64_t>(CurrentEdition())) << 8 |
+      (Strict() ? 1 : 0));
+}
+
+CallWords::CallWords(const Call& call) : CallWords(&call.signature()) {
+  for (size_t i = 0; i < call.size(); ++i) {
+    std::visit([this](const auto& argument) { AddArgument(argument); }, call.argument(i));
+  }
+}
+
+void CallWords::AddArgument(const TensorDesc* tensor) {
+  if (tensor == nullptr) return GiveUp();
+  Add(static_cast<int64_t>(tensor->dtype));
+  Add(static_cast<int64_t>(tensor->format));
+  int64_t head = tensor->has_storage ? 1 : 0;
+  for (const base::Dims* dims : {&tensor->shape, &tensor->strides, &tensor->storage_shape}) {
+    head = head << 8 | dims->rank();
+  }
+  Add(head);
+  Add(tensor->offset);
+  Add(tensor->shape);
+  Add(tensor->strides);
+  Add(tensor->storage_shape);
+}
+
+void CallWords::AddArgument(double value) { Add(std::bit_cast<int64_t>(value)); }
+void CallWords::AddArgument(int64_t value) { Add(value); }
+
+uint64_t CallWords::Hash() const {
+  uint64_t hash = size_;
+  for (const int64_t word : words()) {
+    hash = (hash ^ static_cast<uint64_t>(word)) * 0x9E3779B97F4A7C15u;
+    hash ^= hash >> 32;
+  }
+  return hash;
+}
+
+std::shared_ptr<const Plan> FindRecentPlan(const CallWords& call) { return Recent().Find(call); }
+
+void KeepPlan(const CallWords& call, std::shared_ptr<const Plan> plan) {
+  Recent().Keep(call, std::move(plan));
+}
+
 Status MakeOrReusePlan(const Call& call, PlannedCall* planned) {
   const CallWords words(call);
   if (words.too_many() || !call.has_workspace_size || !call.has_executor || ImplIsForced()) {
     return MakePlan(call, &planned->plan);
   }
-  const uint64_t hash = words.Hash();
-  if (std::shared_ptr<const Plan> plan = Recent().Find(words, hash)) {
+  if (std::shared_ptr<const Plan> plan = FindRecentPlan(words)) {
     const Storages storages = StoragesOf(call, *plan);
     // What a new plan refuses, in the order of its refusals.
     if (plan->CheckAddresses(storages).ok()) {
@@ -178,7 +151,7 @@ Status MakeOrReusePlan(const Call& call, PlannedCall* planned) {
   const uint64_t warnings = base::WarningsOfThread();
   PORTACL_RETURN_IF_ERROR(MakePlan(call, &planned->plan));
   if (IsToBeKept(call, *planned->plan, warnings) && IsUnchanged(call, words)) {
-    Recent().Keep(words, hash, planned->plan);
+    KeepPlan(words, planned->plan);
   }
   return {};
 }

@@ -1,12 +1,68 @@
-// Plans of small calls that were made lately: an equal call uses such a plan again.
+// Plans of calls that were made lately: an equal call uses such a plan again.
 #ifndef PORTACL_OPS_RECENT_PLANS_H_
 #define PORTACL_OPS_RECENT_PLANS_H_
 
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <type_traits>
+#include <vector>
+
 #include "base/status.h"
+#include "base/tensor_desc.h"
 #include "ops/call.h"
 #include "ops/executor.h"
+#include "ops/plan.h"
 
 namespace portacl::ops {
+
+// The words of one call: everything that its checks and its plan look at, except the addresses of
+// tensors. Calls with too_many() words are not kept.
+class CallWords {
+ public:
+  // The settings, and where the function is described. Arguments are to follow.
+  explicit CallWords(const void* function);
+  explicit CallWords(const Call& call);
+
+  void Add(int64_t word) {
+    if (size_ < words_.size()) words_[size_] = word;
+    ++size_;
+  }
+  void AddArgument(const base::TensorDesc* tensor);
+  template <class T>
+  void AddArgument(const std::vector<T>* values) {
+    if (values == nullptr) return GiveUp();
+    Add(static_cast<int64_t>(values->size()));
+    for (const T value : *values) AddArgument(static_cast<Wide<T>>(value));
+  }
+  void AddArgument(const std::array<double, 3>& values) {
+    for (const double value : values) AddArgument(value);
+  }
+  void AddArgument(double value);
+  void AddArgument(int64_t value);
+  void AddArgument(const char* /*word*/) { GiveUp(); }
+  void GiveUp() { size_ = words_.size() + 1; }
+
+  bool too_many() const { return size_ > words_.size(); }
+  std::span<const int64_t> words() const { return {words_.data(), size_}; }
+  uint64_t Hash() const;
+
+ private:
+  void Add(const base::Dims& dims) {
+    for (int i = 0; i < dims.rank(); ++i) Add(dims[i]);
+  }
+  template <class T>
+  using Wide = std::conditional_t<std::is_floating_point_v<T>, double, int64_t>;
+
+  size_t size_ = 0;
+  std::array<int64_t, 160> words_;
+};
+
+// The plan of a call of the same words, or null.
+std::shared_ptr<const Plan> FindRecentPlan(const CallWords& call);
+void KeepPlan(const CallWords& call, std::shared_ptr<const Plan> plan);
 
 // MakePlan(), or the plan of a call that was equal but for the addresses of its tensors. The
 // addresses of this call are checked in either case. A plan is kept if its call is small, and if

@@ -15,6 +15,7 @@
 #include "aclnnop/aclnn_foreach_abs.h"
 #include "aclnnop/aclnn_index_select.h"
 #include "aclnnop/aclnn_layer_norm.h"
+#include "aclnnop/aclnn_leaky_relu.h"
 #include "aclnnop/aclnn_matmul.h"
 #include "aclnnop/aclnn_nonzero.h"
 #include "aclnnop/aclnn_permute.h"
@@ -298,6 +299,39 @@ TEST_F(Aten, WrongCallsAreRefusedInPyTorchsWords) {
             ACLNN_ERR_PARAM_INVALID);
   EXPECT_THAT(TakeMessage(), HasSubstr("self is not a live handle"));
   EXPECT_EQ(executor, nullptr);
+}
+
+TEST_F(Aten, EqualCallsShareAPlanAndOthersDoNot) {
+  Tensor self(Element::kFloat, {4});
+  Tensor out(Element::kFloat, {4});
+  for (int i = 0; i < 40; ++i) {
+    SCOPED_TRACE(i);
+    const double slope = i % 3 / 4.0;
+    self.Fill(-1.0 - i);
+    const DeviceTensor from(&self);  // memory of its own
+    DeviceTensor to(&out);
+    const TensorHandle handles[] = {from.args().Make(), to.args().Make()};
+    const ScalarHandle scalar = MakeScalar(slope, Element::kFloat);
+    ASSERT_EQ(
+        PORTACL_RUN(aclnnLeakyRelu, stream_, handles[0].get(), scalar.get(), handles[1].get()),
+        ACLNN_SUCCESS)
+        << TakeMessage();
+    to.Download();
+    for (int64_t k = 0; k < 4; ++k) ASSERT_EQ(out.Get(k), slope * (-1.0 - i));
+    ASSERT_EQ(PORTACL_RUN(aclnnSoftmax, stream_, handles[0].get(), i % 2 - 1, handles[1].get()),
+              ACLNN_SUCCESS)
+        << TakeMessage();
+  }
+  const int64_t four = 4;
+  const TensorHandle nowhere(
+      aclCreateTensor(&four, 1, ACL_FLOAT, nullptr, 0, ACL_FORMAT_ND, &four, 1, nullptr));
+  uint64_t size = 0;
+  aclOpExecutor* executor = nullptr;
+  const DeviceTensor from(&self);
+  const TensorHandle self_handle = from.args().Make();
+  EXPECT_EQ(aclnnSoftmaxGetWorkspaceSize(self_handle.get(), 0, nowhere.get(), &size, &executor),
+            ACLNN_ERR_PARAM_NULLPTR);
+  EXPECT_THAT(TakeMessage(), HasSubstr("out has the data address null"));
 }
 
 TEST_F(Aten, AFailedRunIsTheStreamsError) {

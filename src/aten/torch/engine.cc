@@ -3,9 +3,11 @@
 #include <ATen/ATen.h>
 #include <c10/core/InferenceMode.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
+#include <c10/util/SmallVector.h>
 #include <c10/util/strides.h>
 
 #include <algorithm>
+#include <functional>
 #include <new>
 #include <string_view>
 #include <utility>
@@ -113,10 +115,11 @@ class Call final : public Computation {
   Failure Run(std::span<void* const> elements, int threads,
               std::vector<FoundShape>* found) const noexcept override {
     return Guarded([&] {
-      RunWithThreads(threads, [&] {
+      const auto work = [&] {
         const PlainOperators plain;
         Store(Compute(Memory::kReal, elements), elements, found);
-      });
+      };
+      RunWithThreads(threads, std::cref(work));  // a reference: no allocation
     });
   }
 
@@ -219,17 +222,18 @@ class Call final : public Computation {
         at += argument.views.size();
         continue;
       }
-      Tensors tensors;
-      for (const View& view : argument.views) {
+      const auto make = [&](const View& view) {
         void* const first = elements.empty() ? nullptr : elements[at];
-        tensors.push_back(MakeTensor(view, shape_only ? Memory::kMeta : memory, first));
         ++at;
+        return MakeTensor(view, shape_only ? Memory::kMeta : memory, first);
+      };
+      if (!parameters_[i].list()) {
+        made[i] = make(argument.views[0]);
+        continue;
       }
-      if (parameters_[i].list()) {
-        made[i] = std::move(tensors);
-      } else {
-        made[i] = std::move(tensors[0]);
-      }
+      Tensors tensors;
+      for (const View& view : argument.views) tensors.push_back(make(view));
+      made[i] = std::move(tensors);
     }
     return made;
   }
@@ -340,14 +344,15 @@ class Call final : public Computation {
         Write(result, found_view, elements[tensor]);
         return;
       }
-      Write(result.reshape(view.sizes), view, elements[tensor]);
+      Write(result.sizes() == view.sizes ? result : result.reshape(view.sizes), view,
+            elements[tensor]);
     });
   }
 
   // A result may be a view of an input. Where an output lies in the same memory, it becomes a copy
   // before one of them is written.
   void SeparateFromOutputs(Tensors* results, std::span<void* const> elements) const {
-    std::vector<Reach> outputs;
+    c10::SmallVector<Reach, 4> outputs;
     ForOutputs(*results, [&](const Parameter&, size_t tensor, const View& view, const at::Tensor&) {
       if (view.count() == 0) return;
       outputs.push_back(ReachOf(elements[tensor], view.sizes, view.strides, view.type));
