@@ -1,9 +1,10 @@
 """Runs ggml's test-backend-ops on its backend for CANN, a process an operator, and counts the cases that pass.
 
-run_ggml.py PROGRAM [--sample] [--jobs N]
+run_ggml.py PROGRAM [OPERATOR...] [--sample] [--jobs N]
 
-Status 1 where a case fails that ggml_faults.txt does not list, or all pass of a fault that it lists. Where another number
-of cases ran than the backend says it supports, both numbers are printed.
+Status 1 where a case fails that ggml_faults.txt does not list, or all pass of a fault that it lists, or a case that the
+backend says it supports did not run without a reason. There are two reasons: ggml's CPU backend, the reference, lacks the
+operator for these types, or an operator that makes its inputs is one that the backend lacks.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ SAMPLE = (
     "SET_ROWS CPY SOFT_MAX RMS_NORM CONCAT GROUP_NORM L2_NORM POOL_2D ARGMAX CUMSUM SILU SWIGLU "
     "MEAN SUM_ROWS TRI PAD"
 ).split()
-CASE = re.compile(r"(\w+)\(([^()]*)\): (OK|FAIL)")
+CASE = re.compile(r"(\w+)\(([^()]*)\): (OK|FAIL|not supported)(?: \[([^]]*)\])?")
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -60,69 +61,93 @@ def supported_cases(program: str) -> dict[str, Counter]:
     return cases
 
 
-def run(program: str, operator: str, faults: list[Fault]) -> tuple[Counter, Counter, str]:
-    """Cases of the operator that pass, those that fail, and the last words of a process that stopped."""
+@dataclass
+class Result:
+    """The cases of an operator by what became of them; the last words of a process that stopped."""
+
+    passed: Counter
+    failed: Counter
+    not_run: dict[str, Counter]  # by the backend that lacks a part of the case
+    stopped: str
+
+
+def run(program: str, operator: str, supported: Counter, faults: list[Fault]) -> Result:
+    """Run the cases of an operator."""
     apart = [f for f in faults if f.operator == operator and f.effect != "wrong"]
     alone = [["-p", f.parameters.pattern] for f in apart if f.effect == "alone"]
     others = ["-p", f"^(?!.*(?:{'|'.join(f.parameters.pattern for f in apart)}))"] if apart else []
-    counts = {"OK": Counter(), "FAIL": Counter()}
-    stopped = ""
+    result = Result(Counter(), Counter(), {"CPU": Counter(), DEVICE: Counter()}, "")
     for options in (*alone, others):
         command = [program, "test", "-b", DEVICE, "-o", operator, *options]
         process = subprocess.run(
             command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
         )
         text = COLOURS.sub("", process.stdout)
-        for name, parameters, verdict in CASE.findall(text):
-            if name == operator:
-                counts[verdict][parameters] += 1
+        for name, parameters, verdict, backends in CASE.findall(text):
+            if name != operator:
+                continue
+            if verdict == "not supported":
+                lacking = "CPU" if "CPU" in backends.split(", ") else DEVICE
+                result.not_run[lacking][parameters] += parameters in supported
+            else:
+                (result.passed if verdict == "OK" else result.failed)[parameters] += 1
         if "tests passed" not in text:
-            stopped += "\n".join(text.splitlines()[-6:])
-    return counts["OK"], counts["FAIL"], stopped
+            result.stopped += "\n".join(text.splitlines()[-6:])
+    return result
 
 
-def judge(operator, supported: Counter, result, faults: list[Fault]) -> tuple[int, int, list[str]]:
-    """How many cases pass, how many there are, and complaints."""
-    passed, failed, stopped = result
-    complaints = [f"{operator} stopped: {stopped}"] if stopped else []
+def judge(operator, supported: Counter, result: Result, faults: list[Fault]) -> tuple[int, list[str]]:
+    """How many cases there are but for those that no test can run, and complaints."""
+    complaints = [f"{operator} stopped: {result.stopped}"] if result.stopped else []
     known = [f for f in faults if f.operator == operator]
-    for parameters in failed:
+    for parameters in result.failed:
         if not any(f.parameters.search(parameters) for f in known):
             complaints.append(f"{operator}({parameters}) fails")
-    total = passed.total() + failed.total()
+    cases = result.passed + result.failed
     for fault in known:
         if fault.effect == "stops":
-            total += sum(n for case, n in supported.items() if fault.parameters.search(case))
-        elif fault.effect == "wrong" and not any(map(fault.parameters.search, failed)):
+            cases += Counter({case: n for case, n in supported.items() if fault.parameters.search(case)})
+        elif fault.effect == "wrong" and not any(map(fault.parameters.search, result.failed)):
             complaints.append(f"{operator}: no case fails of a fault that is listed: {fault.words}")
-    return passed.total(), total, complaints
+    for parameters in supported - cases - result.not_run["CPU"] - result.not_run[DEVICE]:
+        complaints.append(f"{operator}({parameters}) did not run, and nobody said why")
+    return cases.total(), complaints
 
 
 def main() -> int:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("program")
+    parser.add_argument("operators", nargs="*", help="these instead of all")
     parser.add_argument("--sample", action="store_true")
     parser.add_argument("--jobs", type=int, default=1)
     arguments = parser.parse_args()
     faults = read_faults()
     supported = supported_cases(arguments.program)
     largest = sorted(supported, key=lambda operator: -supported[operator].total())
-    operators = SAMPLE if arguments.sample else largest
-    passed, total, whole, complaints = 0, 0, 0, []
+    operators = arguments.operators or (SAMPLE if arguments.sample else largest)
+    passed, total, whole, not_run, complaints = 0, 0, 0, {"CPU": 0, DEVICE: 0}, []
     with ThreadPoolExecutor(arguments.jobs) as pool:
-        results = pool.map(lambda operator: run(arguments.program, operator, faults), operators)
+        results = pool.map(lambda name: run(arguments.program, name, supported[name], faults), operators)
         for operator, result in zip(operators, results):
-            right, cases, words = judge(operator, supported[operator], result, faults)
-            said = supported[operator].total()
-            print(f"{operator}: {right} of {cases}" + f", {said} supported" * (said != cases), flush=True)
+            cases, words = judge(operator, supported[operator], result, faults)
+            right = result.passed.total()
+            print(f"{operator}: {right} of {cases}", end="", flush=True)
+            for name, lacking in result.not_run.items():
+                not_run[name] += lacking.total()
+                if lacking.total():
+                    print(f", {lacking.total()} more that {name} lacks", end="")
+            print(flush=True)
             passed += right
             total += cases
             whole += right == cases
             complaints += words
     print(f"{passed} of {total} cases pass; {whole} of {len(operators)} operators whole")
     said = sum(supported[operator].total() for operator in operators)
-    print(f"the backend says that it supports {said} cases of these operators")
+    print(
+        f"of {said} that {DEVICE} says it supports, {not_run['CPU']} lack a reference "
+        f"and {not_run[DEVICE]} an operator before theirs"
+    )
     print("\n".join(complaints))
     return bool(complaints)
 
