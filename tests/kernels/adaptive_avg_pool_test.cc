@@ -213,7 +213,8 @@ TEST_F(AdaptiveAvgPoolKernels, HalvesOfPicturesEqualTheReference) {
       }
       const auto plan = portacl::cpu::PlanAdaptiveAvgPool(ParamsOf(&made), 16);
       ASSERT_TRUE(plan.has_value());
-      EXPECT_EQ(GeometryOf(*plan).halves, !last || c == 1 || c == 3) << c << last << width;
+      const bool lines_up = !last || c == 1 || c == 3;
+      EXPECT_EQ(GeometryOf(*plan).halves, lines_up && width >= 32) << c << last << width;
       PoolCase want = made;
       ASSERT_TRUE(RunPool(portacl::ref::kAdaptiveAvgPool, &want));
       for (const auto& kernel : portacl::cpu::AdaptiveAvgPoolKernels()) {

@@ -7,9 +7,11 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <optional>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 #include "base/dispatch.h"
 #include "cpu/machine/grain.h"
@@ -185,7 +187,7 @@ class AdaptiveAvgPool {
       return hn::TruncateTo(half, hn::ShiftRight<2>(sum));
     };
     const int64_t step = Length(half);
-    for (int64_t x0 = 0; pixels >= step && x0 < pixels; x0 += step) {
+    for (int64_t x0 = 0; x0 < pixels; x0 += step) {
       const int64_t x = std::min(x0, pixels - step) * kInner;
       if constexpr (kInner == 1) {
         hn::StoreU(average(hn::LoadU(d, top + 2 * x), hn::LoadU(d, below + 2 * x)), half, to + x);
@@ -196,11 +198,6 @@ class AdaptiveAvgPool {
         hn::StoreInterleaved3(average(a0, b0), average(a1, b1), average(a2, b2), half, to + x);
       }
     }
-    for (int64_t e = 0; pixels < step && e < pixels * kInner; ++e) {
-      const int64_t at = e / kInner * 2 * kInner + e % kInner;
-      const int sum = top[at] + top[at + kInner] + below[at] + below[at + kInner];
-      to[e] = static_cast<uint8_t>((sum + 2) / 4);
-    }
   }
 
   // ---- lanes are rows ---------------------------------------------------------------------------
@@ -209,69 +206,47 @@ class AdaptiveAvgPool {
     const int64_t count = std::min(kLanes, g_.n * g_.c * g_.rows() - first);
     std::array<Row, kLanes> rows;
     std::array<const T*, kLanes> from{};
-    std::array<int64_t, kLanes> left_h{}, left_d{};  // rows of the window and of its plane
-    HWY_ALIGN F of_d[kLanes];                        // what sums are divided by, or sources
+    HWY_ALIGN F of_d[kLanes];  // what sums are divided by, or sources
     HWY_ALIGN F of_h[kLanes];
     std::fill_n(of_d, kLanes, F{1});
     std::fill_n(of_h, kLanes, F{1});
     Place place = PlaceOf(first, g_.c);
-    int64_t steps = 0;
+    int64_t deep = 0, tall = 0, least = std::numeric_limits<int64_t>::max();  // windows' extents
     for (size_t j = 0; j < static_cast<size_t>(count); ++j, Advance(&place)) {
       const Row& row = rows[j] = RowAt(place);
-      from[j] = row.from;
-      left_h[j] = row.h->end - row.h->begin;
-      left_d[j] = row.d->end - row.d->begin;
-      steps = std::max(steps, left_h[j] * left_d[j]);
+      deep = std::max(deep, row.d->length());
+      tall = std::max(tall, row.h->length());
+      least = std::min(least, row.h->length());
       of_d[j] = static_cast<F>(row.d->extent);
       of_h[j] = static_cast<F>(row.h->extent);
     }
-    for (int64_t step = 0, rows_now; step < steps; step += rows_now) {
-      rows_now = g_.at_a_time;
-      for (size_t j = 0; j < kLanes; ++j) {
-        if (from[j] != nullptr) rows_now = std::min(rows_now, left_h[j]);
-      }
-      if (g_.divides_sources) SetExtents(rows, from, left_d, left_h, of_d, of_h);
-      AddRows(from, rows_now, of_d, of_h, step == 0, columns, sums);
-      for (size_t j = 0; j < kLanes; ++j) {
-        if (from[j] == nullptr) continue;
-        from[j] += rows_now * g_.from_stride[3];
-        if ((left_h[j] -= rows_now) > 0) continue;
-        left_h[j] = rows[j].h->end - rows[j].h->begin;
-        from[j] += g_.from_stride[2] - left_h[j] * g_.from_stride[3];
-        if (--left_d[j] == 0) from[j] = nullptr;
+    for (int64_t d = 0; d < deep; ++d) {
+      for (int64_t h = 0, rows_now; h < tall; h += rows_now) {
+        rows_now = std::max<int64_t>(1, std::min(g_.at_a_time, least - h));
+        for (size_t j = 0; j < static_cast<size_t>(count); ++j) {
+          const Row& row = rows[j];
+          const bool inside = d < row.d->length() && h < row.h->length();
+          from[j] = inside ? row.from + d * g_.from_stride[2] + h * g_.from_stride[3] : nullptr;
+          if (!inside || !g_.divides_sources) continue;
+          of_d[j] = static_cast<F>(g_.source_extents[0][static_cast<size_t>(row.d->begin + d)]);
+          of_h[j] = static_cast<F>(g_.source_extents[1][static_cast<size_t>(row.h->begin + h)]);
+        }
+        AddRows(from, rows_now, of_d, of_h, d == 0 && h == 0, columns, sums);
       }
     }
     if (g_.divides) DivideSums(of_d, of_h, sums);
     StoreRows(rows, count, sums);
   }
 
-  // Backward, of the row of sources at which each lane is.
-  void SetExtents(const std::array<Row, kLanes>& rows, const std::array<const T*, kLanes>& from,
-                  const std::array<int64_t, kLanes>& left_d,
-                  const std::array<int64_t, kLanes>& left_h, F* of_d, F* of_h) const {
-    const auto& extents = g_.source_extents;
-    for (size_t j = 0; j < kLanes; ++j) {
-      if (from[j] == nullptr) continue;
-      of_d[j] = static_cast<F>(extents[0][static_cast<size_t>(rows[j].d->end - left_d[j])]);
-      of_h[j] = static_cast<F>(extents[1][static_cast<size_t>(rows[j].h->end - left_h[j])]);
-    }
-  }
-
-  // Rows of each lane, 0 for a lane without one: no sum is -0, so that changes none.
+  // Rows of each lane, 0 for a lane without one: no sum is -0, so that changes none. Several follow
+  // each other in memory.
   void AddRows(const std::array<const T*, kLanes>& from, int64_t rows, const F* of_d, const F* of_h,
-               bool first, F* columns, F* sums) const {
+               bool fresh, F* columns, F* sums) const {
     const D tag;
-    if (rows > 1) {
-      MakeColumns(from, 0, rows * g_.sources, columns);
-      for (int64_t r = 0; r < rows; ++r, columns += g_.sources * kLanes) {
-        AddColumns(0, 0, g_.sources, first && r == 0, columns, sums);
-      }
-      return;
-    }
-    const int64_t chunk = kPoolChunk / kLanes / g_.inner * g_.inner;
+    const int64_t chunk = rows > 1 ? rows * g_.sources : kPoolChunk / kLanes / g_.inner * g_.inner;
     size_t run = 0;
     for (int64_t begin = 0; begin < g_.sources; begin += chunk) {
-      const int64_t end = std::min(begin + chunk, g_.sources);
+      const int64_t end = std::min(begin + chunk, rows * g_.sources);
       MakeColumns(from, begin, end - begin, columns);
       for (int64_t w = begin; g_.divides_sources && w < end; ++w) {
         F* const column = columns + (w - begin) * kLanes;
@@ -279,7 +254,16 @@ class AdaptiveAvgPool {
         hn::Store(Divided(hn::Load(tag, column), hn::Load(tag, of_d), hn::Load(tag, of_h), of_w),
                   tag, column);
       }
-      run = AddColumns(run, begin, end, first, columns, sums);
+      const auto add = [&](auto pixels, auto several) {
+        return AddColumns<pixels, several>(run, begin, end, rows, fresh, columns, sums);
+      };
+      const std::true_type yes;
+      const std::false_type no;
+      if (g_.inner > 1) {
+        run = rows > 1 ? add(yes, yes) : add(yes, no);
+      } else {
+        run = rows > 1 ? add(no, yes) : add(no, no);
+      }
     }
   }
 
@@ -312,16 +296,11 @@ class AdaptiveAvgPool {
     }
   }
 
-  // Adds the columns [begin, end) to the runs that have them, from `run` on. `fresh`: sums begin
-  // with +0. Returns the first run that may have columns behind these.
-  size_t AddColumns(size_t run, int64_t begin, int64_t end, bool fresh, const F* columns,
-                    F* sums) const {
-    return g_.inner == 1 ? AddColumns<false>(run, begin, end, fresh, columns, sums)
-                         : AddColumns<true>(run, begin, end, fresh, columns, sums);
-  }
-  template <bool kPixels>
-  HWY_INLINE size_t AddColumns(size_t run, int64_t begin, int64_t end, bool fresh, const F* columns,
-                               F* sums) const {
+  // Adds the columns [begin, end), of several rows all, to the runs that have them, from `run` on.
+  // `fresh`: sums begin with +0. Returns the first run that may have columns behind these.
+  template <bool kPixels, bool kSeveral>
+  HWY_INLINE size_t AddColumns(size_t run, int64_t begin, int64_t end, int64_t rows, bool fresh,
+                               const F* columns, F* sums) const {
     const D tag;
     const int64_t inner = kPixels ? g_.inner : 1;
     const std::vector<PoolRun>& runs = g_.axes[2].runs;
@@ -331,9 +310,14 @@ class AdaptiveAvgPool {
       for (int64_t c = 0; c < inner; ++c) {
         F* const to = sums + (static_cast<int64_t>(r) * inner + c) * kLanes;
         V sum = fresh && first == runs[r].begin ? hn::Zero(tag) : hn::Load(tag, to);
-        for (int64_t w = first + c; w < last; w += inner) {
-          sum = hn::Add(sum, hn::Load(tag, columns + (w - begin) * kLanes));
-        }
+        const F* row = columns - begin * kLanes;
+        int64_t left = rows;
+        do {
+          for (int64_t w = first + c; w < last; w += inner) {
+            sum = hn::Add(sum, hn::Load(tag, row + w * kLanes));
+          }
+          row += g_.sources * kLanes;
+        } while (kSeveral && --left > 0);
         hn::Store(sum, tag, to);
       }
     }
@@ -354,8 +338,9 @@ class AdaptiveAvgPool {
   void StoreRows(const std::array<Row, kLanes>& rows, int64_t count, const F* sums) const {
     const int64_t stride = g_.to_stride[4];
     const auto destinations = static_cast<int64_t>(g_.run_of.size());
+    const int64_t inner = g_.to_stride[1] == 1 ? 1 : g_.inner;  // of planes, each has a plane
     constexpr int64_t kFew = 4;
-    const bool tiles = stride == 1 && destinations >= kFew;
+    const bool tiles = stride == 1 && inner == 1 && destinations >= kFew;
     for (int64_t w = 0; tiles && w < destinations; w += kLanes) {
       StoreTile(rows, count, std::max<int64_t>(0, std::min(w, destinations - kLanes)), sums);
     }
@@ -365,10 +350,10 @@ class AdaptiveAvgPool {
         if (tiles) {
           if (to == rows[j].to) return;
           std::memcpy(to, rows[j].to, static_cast<size_t>(destinations) * sizeof(T));
-        } else {
-          for (int64_t w = 0; w < destinations; ++w) {
-            to[w * stride] = Narrowed<T>(SumAt(sums, w)[j]);
-          }
+          return;
+        }
+        for (int64_t w = 0; w < destinations; ++w) {
+          to[w / inner * stride + w % inner * g_.to_stride[1]] = Narrowed<T>(SumAt(sums, w)[j]);
         }
       });
     }
@@ -416,7 +401,7 @@ class AdaptiveAvgPool {
     const int64_t rows = RowAt(end - 1, 1).h->end - top.h->begin;
     const int64_t width = g_.sources * g_.c;
     const Strides strides = {0, 1, rows * width, width, g_.c};
-    for (int64_t d = 0; d < top.d->end - top.d->begin; ++d) {
+    for (int64_t d = 0; d < top.d->length(); ++d) {
       for (int64_t r = 0; r < rows; ++r) {
         DivideRow(top.from + d * g_.from_stride[2] + r * g_.from_stride[3], top.d->begin + d,
                   top.h->begin + r, divided + d * strides[2] + r * width);
@@ -431,28 +416,21 @@ class AdaptiveAvgPool {
   // A row of a gradient's sources, each divided by the extents of its window, to channels that
   // stand side by side.
   void DivideRow(const T* from, int64_t d, int64_t h, F* to) const {
-    const hn::ScalableTag<F> tag;
-    const F of_d = static_cast<F>(g_.source_extents[0][static_cast<size_t>(d)]);
-    const F of_h = static_cast<F>(g_.source_extents[1][static_cast<size_t>(h)]);
-    const F last = static_cast<F>(g_.last_extent);
+    const D tag;
+    const V of_d = hn::Set(tag, static_cast<F>(g_.source_extents[0][static_cast<size_t>(d)]));
+    const V of_h = hn::Set(tag, static_cast<F>(g_.source_extents[1][static_cast<size_t>(h)]));
     const int64_t stride = g_.from_stride[1];
     for (int64_t w = 0; w < g_.sources; ++w, from += g_.from_stride[4], to += g_.c) {
       const F of_w = static_cast<F>(g_.source_extents[2][static_cast<size_t>(w)]);
-      std::array<F, 4> divisors;
-      size_t count = 0;
-      for (const F divisor : {of_d, of_h, of_w, last}) {
-        if (divisor != 1) divisors[count++] = divisor;
-      }
-      int64_t c = 0;
-      for (; stride == 1 && c + Length(tag) <= g_.c; c += Length(tag)) {
-        auto value = LoadElements(tag, from + c, hn::Lanes(tag));
-        for (size_t i = 0; i < count; ++i) {
-          value = divisors[i] == 2 ? hn::Mul(value, hn::Set(tag, F{0.5}))
-                                   : hn::Div(value, hn::Set(tag, divisors[i]));
+      for (int64_t c = 0; c < g_.c; c += kLanes) {
+        const int64_t part = std::min(kLanes, g_.c - c);
+        const V value = Divided(LoadSome(from + c * stride, stride, part), of_d, of_h, of_w);
+        if (part == kLanes) {
+          hn::StoreU(value, tag, to + c);
+        } else {
+          StoreFirst(value, tag, to + c, static_cast<size_t>(part));
         }
-        hn::StoreU(value, tag, to + c);
       }
-      for (; c < g_.c; ++c) to[c] = Widened(from[c * stride]) / of_d / of_h / of_w / last;
     }
   }
 
@@ -477,11 +455,22 @@ class AdaptiveAvgPool {
                              to + run.first * g_.to_stride[4]};
       int64_t c = 0;
       for (; whole && c + kPoolVectors * kLanes <= g_.c; c += kPoolVectors * kLanes) {
-        SumChannels<kPoolVectors>(window, c, kLanes);
+        SumChannels<kPoolVectors, true>(window, c, kLanes);
       }
-      for (; whole && c + 4 * kLanes <= g_.c; c += 4 * kLanes) SumChannels<4>(window, c, kLanes);
-      for (; whole && c + kLanes <= g_.c; c += kLanes) SumChannels<1>(window, c, kLanes);
-      for (; c < g_.c; c += kLanes) SumChannels<0>(window, c, std::min(kLanes, g_.c - c));
+      for (; whole && c + 4 * kLanes <= g_.c; c += 4 * kLanes) {
+        SumChannels<4, true>(window, c, kLanes);
+      }
+      for (; whole && c + 2 * kLanes <= g_.c; c += 2 * kLanes) {
+        SumChannels<2, true>(window, c, kLanes);
+      }
+      for (; whole && c + kLanes <= g_.c; c += kLanes) SumChannels<1, true>(window, c, kLanes);
+      if (whole && c > 0 && c < g_.c) {  // the last vector overlaps the one before
+        SumChannels<1, true>(window, g_.c - kLanes, kLanes);
+        c = g_.c;
+      }
+      for (; c < g_.c; c += kLanes) {
+        SumChannels<1, false>(window, c, std::min(kLanes, g_.c - c));
+      }
     }
   }
 
@@ -495,86 +484,60 @@ class AdaptiveAvgPool {
     T* to;
   };
 
-  // kVectors vectors of channels from `first` on; 0: the first `part` lanes of one, by any strides.
-  template <size_t kVectors, class S>
+  // use(sums...) with so many vectors of zeros: there are no arrays of scalable ones.
+  template <size_t kVectors, class Use, class... Vectors>
+  HWY_INLINE static void WithSums(const Use& use, Vectors&... sums) {
+    if constexpr (sizeof...(sums) == kVectors) {
+      use(sums...);
+    } else {
+      V sum = hn::Zero(D());
+      WithSums<kVectors>(use, sums..., sum);
+    }
+  }
+
+  // kVectors vectors of channels from `first` on. Not kWhole: the first `part` lanes of one, by any
+  // strides.
+  template <size_t kVectors, bool kWhole, class S>
   HWY_INLINE void SumChannels(const Window<S>& window, int64_t first, int64_t part) const {
-    static_assert(kVectors < 2 || kVectors == 4 || kVectors == 8);
     const D tag;
-    V v0 = hn::Zero(tag), v1 = v0, v2 = v0, v3 = v0, v4 = v0, v5 = v0, v6 = v0, v7 = v0;
-    ForWindow(window, first, [&](const S* pixel) PORTACL_INLINE_LAMBDA {
-      if constexpr (kVectors == 0) {
-        v0 = hn::Add(v0, LoadSome(pixel, window.strides[1], part));
-        return;
+    WithSums<kVectors>([&](auto&... sums) PORTACL_INLINE_LAMBDA {
+      ForWindow(window, first, [&](const S* pixel) PORTACL_INLINE_LAMBDA {
+        const auto next = [&] PORTACL_INLINE_LAMBDA {
+          if constexpr (!kWhole) return LoadSome(pixel, window.strides[1], part);
+          return LoadElements(tag, std::exchange(pixel, pixel + kLanes), hn::Lanes(tag));
+        };
+        ((sums = hn::Add(sums, next())), ...);
+      });
+      if (g_.divides) {
+        const V of_d = hn::Set(tag, static_cast<F>(window.row.d->extent));
+        const V of_h = hn::Set(tag, static_cast<F>(window.row.h->extent));
+        ((sums = Divided(sums, of_d, of_h, static_cast<F>(window.run.extent))), ...);
       }
-      const auto load = [&](int64_t i) PORTACL_INLINE_LAMBDA {
-        return LoadElements(tag, pixel + i * kLanes, hn::Lanes(tag));
-      };
-      v0 = hn::Add(v0, load(0));
-      if constexpr (kVectors >= 4) {
-        v1 = hn::Add(v1, load(1));
-        v2 = hn::Add(v2, load(2));
-        v3 = hn::Add(v3, load(3));
-      }
-      if constexpr (kVectors == 8) {
-        v4 = hn::Add(v4, load(4));
-        v5 = hn::Add(v5, load(5));
-        v6 = hn::Add(v6, load(6));
-        v7 = hn::Add(v7, load(7));
+      T* pixel = window.to + first * g_.to_stride[1];
+      for (int64_t w = window.run.first; w < window.run.last; ++w, pixel += g_.to_stride[4]) {
+        T* to = pixel;
+        const auto store = [&](V sum) PORTACL_INLINE_LAMBDA {
+          if constexpr (!kWhole) return StoreSome(sum, to, part);
+          StoreElements(sum, tag, std::exchange(to, to + kLanes), hn::Lanes(tag), g_.stream);
+        };
+        (store(sums), ...);
       }
     });
-    HWY_ALIGN F sums[8 * kLanes];
-    hn::Store(v0, tag, sums);
-    if constexpr (kVectors >= 4) {
-      hn::Store(v1, tag, sums + kLanes);
-      hn::Store(v2, tag, sums + 2 * kLanes);
-      hn::Store(v3, tag, sums + 3 * kLanes);
-    }
-    if constexpr (kVectors == 8) {
-      hn::Store(v4, tag, sums + 4 * kLanes);
-      hn::Store(v5, tag, sums + 5 * kLanes);
-      hn::Store(v6, tag, sums + 6 * kLanes);
-      hn::Store(v7, tag, sums + 7 * kLanes);
-    }
-    StoreChannels<kVectors>(window, first, part, sums);
   }
 
   // Calls add(pixel) for the pixels of a window, at the channel `first`.
   template <class S, class Add>
   HWY_INLINE void ForWindow(const Window<S>& window, int64_t first, const Add& add) const {
     const Strides s = window.strides;
-    const int64_t deep = window.row.d->end - window.row.d->begin;
-    const int64_t tall = window.row.h->end - window.row.h->begin;
-    const int64_t wide = window.run.end - window.run.begin;
+    const int64_t deep = window.row.d->length();
+    const int64_t tall = window.row.h->length();
+    const int64_t wide = window.run.length();
     const S* plane = window.from + first * s[1];
     for (int64_t d = 0; d < deep; ++d, plane += s[2]) {
       const S* line = plane;
       for (int64_t h = 0; h < tall; ++h, line += s[3]) {
         const S* pixel = line;
         for (int64_t w = 0; w < wide; ++w, pixel += s[4]) add(pixel);
-      }
-    }
-  }
-
-  template <size_t kVectors, class S>
-  HWY_INLINE void StoreChannels(const Window<S>& window, int64_t first, int64_t part,
-                                F* sums) const {
-    const D tag;
-    constexpr int64_t kEnd = kVectors == 0 ? kLanes : static_cast<int64_t>(kVectors) * kLanes;
-    for (int64_t i = 0; g_.divides && i < kEnd; i += kLanes) {
-      const V of_d = hn::Set(tag, static_cast<F>(window.row.d->extent));
-      const V of_h = hn::Set(tag, static_cast<F>(window.row.h->extent));
-      const V sum = hn::Load(tag, sums + i);
-      hn::Store(Divided(sum, of_d, of_h, static_cast<F>(window.run.extent)), tag, sums + i);
-    }
-    T* pixel = window.to + first * g_.to_stride[1];
-    const int64_t count = window.run.last - window.run.first;
-    for (int64_t w = 0; w < count; ++w, pixel += g_.to_stride[4]) {
-      if constexpr (kVectors == 0) {
-        StoreSome(sums, pixel, part);
-      } else {
-        for (int64_t i = 0; i < kEnd; i += kLanes) {
-          StoreElements(hn::Load(tag, sums + i), tag, pixel + i, hn::Lanes(tag), g_.stream);
-        }
       }
     }
   }
@@ -586,12 +549,12 @@ class AdaptiveAvgPool {
     for (int64_t c = 0; c < count; ++c) lanes[c] = Widened(from[c * stride]);
     return hn::Load(D(), lanes);
   }
-  void StoreSome(const F* sums, T* to, int64_t count) const {
+  void StoreSome(V sum, T* to, int64_t count) const {
     const int64_t stride = g_.to_stride[1];
-    if (stride == 1) {
-      return StoreElements(hn::Load(D(), sums), D(), to, static_cast<size_t>(count));
-    }
-    for (int64_t c = 0; c < count; ++c) to[c * stride] = Narrowed<T>(sums[c]);
+    if (stride == 1) return StoreElements(sum, D(), to, static_cast<size_t>(count));
+    HWY_ALIGN F lanes[kLanes];
+    hn::Store(sum, D(), lanes);
+    for (int64_t c = 0; c < count; ++c) to[c * stride] = Narrowed<T>(lanes[c]);
   }
 
   // ---- both -------------------------------------------------------------------------------------
@@ -600,14 +563,17 @@ class AdaptiveAvgPool {
   HWY_INLINE V Divided(V sum, V of_d, V of_h, F of_w) const {
     const D tag;
     const V w = hn::Set(tag, of_w), last = hn::Set(tag, static_cast<F>(g_.last_extent));
+    const auto by = [&](V value, V extent) PORTACL_INLINE_LAMBDA {
+      return g_.multiplies ? hn::Mul(value, extent) : hn::Div(value, extent);
+    };
     if constexpr (kBytes) {
       const V count = hn::Mul(hn::Mul(of_d, of_h), hn::Mul(w, last));
-      return hn::Floor(hn::Add(hn::Div(sum, count), hn::Set(tag, F{0.5})));
+      return hn::Floor(hn::Add(by(sum, count), hn::Set(tag, F{0.5})));
     } else {
-      if (g_.axes[0].divides) sum = hn::Div(sum, of_d);
-      if (g_.axes[1].divides) sum = hn::Div(sum, of_h);
-      if (g_.axes[2].divides) sum = hn::Div(sum, w);
-      return g_.last_extent != 1 ? hn::Div(sum, last) : sum;
+      if (g_.axes[0].divides) sum = by(sum, of_d);
+      if (g_.axes[1].divides) sum = by(sum, of_h);
+      if (g_.axes[2].divides) sum = by(sum, w);
+      return g_.last_extent != 1 ? by(sum, last) : sum;
     }
   }
 

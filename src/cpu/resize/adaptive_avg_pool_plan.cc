@@ -2,6 +2,7 @@
 #include "cpu/resize/adaptive_avg_pool_plan.h"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "base/round_up.h"
@@ -29,9 +30,9 @@ PoolAxis AxisOf(const AdaptiveAvgPoolParams& p, size_t axis) {
       ++made.runs.back().last;
       continue;
     }
-    const auto extent = static_cast<double>(window.extent());
+    const double extent = p.backward ? 1 : static_cast<double>(window.extent());
     made.runs.push_back({window.begin, window.end, i, i + 1, extent});
-    made.divides = made.divides || (!p.backward && extent != 1);
+    made.divides = made.divides || extent != 1;
   }
   return made;
 }
@@ -48,6 +49,22 @@ void SetSources(const AdaptiveAvgPoolParams& p, AdaptiveAvgPoolGeometry* g) {
   }
 }
 
+// If dividing can be multiplying.
+void InvertExtents(AdaptiveAvgPoolGeometry* g) {
+  const auto for_all = [g](const auto& visit) {
+    visit(&g->last_extent);
+    for (size_t axis = 0; axis < 3; ++axis) {
+      for (PoolRun& run : g->axes[axis].runs) visit(&run.extent);
+      for (double& extent : g->source_extents[axis]) visit(&extent);
+    }
+  };
+  g->multiplies = true;
+  for_all([g](const double* extent) {
+    g->multiplies = g->multiplies && std::has_single_bit(static_cast<uint64_t>(*extent));
+  });
+  if (g->multiplies) for_all([](double* extent) { *extent = 1 / *extent; });
+}
+
 // Rows of destinations with the same run along D, and scratch for the sources that they divide.
 // False if it is too large.
 bool SetGroups(const AdaptiveAvgPoolParams& p, uint64_t size, AdaptiveAvgPoolGeometry* g) {
@@ -56,7 +73,7 @@ bool SetGroups(const AdaptiveAvgPoolParams& p, uint64_t size, AdaptiveAvgPoolGeo
   const std::vector<PoolRun>& runs = g->axes[1].runs;
   const auto count = static_cast<int64_t>(runs.size());
   int64_t deep = 1;
-  for (const PoolRun& run : g->axes[0].runs) deep = std::max(deep, run.end - run.begin);
+  for (const PoolRun& run : g->axes[0].runs) deep = std::max(deep, run.length());
   const double row =
       static_cast<double>(p.c) * static_cast<double>(size) * static_cast<double>(g->sources * deep);
   const auto rows =
@@ -93,14 +110,15 @@ void MergeRows(const AdaptiveAvgPoolParams& p, AdaptiveAvgPoolGeometry* g) {
   pooled_stride[4] = pooled_stride[3];
 }
 
-// The elements of pixels with few channels are columns.
+// The elements of pixels with few channels are columns. Results may be planes.
 void FlattenPixels(AdaptiveAvgPoolGeometry* g) {
   g->inner = std::exchange(g->c, 1);
   for (PoolRun& run : g->axes[2].runs) {
     run.begin *= g->inner;
     run.end *= g->inner;
   }
-  g->from_stride[4] = g->to_stride[4] = 1;
+  g->from_stride[4] = 1;
+  if (g->to_stride[1] == 1) g->to_stride[4] = 1;
   std::vector<double> extents;
   for (const double extent : g->source_extents[2]) {
     extents.insert(extents.end(), static_cast<size_t>(g->inner), extent);
@@ -113,7 +131,8 @@ bool HasFlatPixels(const AdaptiveAvgPoolParams& p, const AdaptiveAvgPoolGeometry
                    int64_t lanes) {
   const bool fits = std::max(p.extents[2], p.pooled_extents[2]) <= kMostExtent / p.c;
   return fits && p.c % lanes != 0 && p.c < 2 * lanes && p.n * g.rows() >= lanes / 2 &&
-         p.pooled_stride[1] == 1 && p.image_stride[4] == p.c && p.pooled_stride[4] == p.c;
+         p.image_stride[4] == p.c &&
+         (p.pooled_stride[1] == 1 ? p.pooled_stride[4] == p.c : !p.backward);
 }
 
 bool HasWholeRows(const AdaptiveAvgPoolParams& p, const AdaptiveAvgPoolGeometry& g, int64_t lanes) {
@@ -153,10 +172,11 @@ bool SetRows(const AdaptiveAvgPoolParams& p, uint64_t size, int64_t lanes, int64
   if (4 * rows < lanes) return false;
   g->tasks = DivideUp(rows, lanes);
   const std::array<int64_t, 3>& small = p.pooled_extents;
-  g->halves = p.dtype == base::DType::kUInt8 && !p.backward &&
+  constexpr int64_t kVector = 32;
+  g->halves = p.dtype == base::DType::kUInt8 && !p.backward && small[2] >= kVector &&
               p.extents == std::array{small[0], 2 * small[1], 2 * small[2]} &&
-              (g->inner == 1 || g->inner == 3) && g->from_stride[4] == 1 && g->to_stride[4] == 1 &&
-              g->last_extent == 1;
+              (g->inner == 1 || (g->inner == 3 && g->to_stride[1] == 1)) &&
+              g->from_stride[4] == 1 && g->to_stride[4] == 1 && g->last_extent == 1;
   const uint64_t sums = g->axes[2].runs.size() * static_cast<uint64_t>(g->inner * lanes) * size;
   if (sums > kMostSums) return false;
   g->slot_bytes = base::WholeLines(kPoolChunk * size + sums);
@@ -199,6 +219,7 @@ std::optional<AdaptiveAvgPoolPlan> PlanAdaptiveAvgPool(const AdaptiveAvgPoolPara
   const std::vector<PoolRun>& runs = g.axes[2].runs;
   if (runs.back().last > kMostExtent || runs.back().end > kMostExtent) return std::nullopt;
   SetRunOf(&g);
+  InvertExtents(&g);
   const auto bytes_of = [&](const std::array<int64_t, 3>& extents) {
     return static_cast<double>(p.n * p.c) * static_cast<double>(bytes ? 1 : size) *
            (static_cast<double>(extents[0] * extents[1]) * static_cast<double>(extents[2]));

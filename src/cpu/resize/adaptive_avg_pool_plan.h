@@ -23,13 +23,14 @@
 namespace portacl::cpu {
 
 // Destinations [first, last) that add up the sources [begin, end). Forward, a sum is divided by
-// their number `extent`.
+// their number `extent`, which backward is 1.
 struct PoolRun {
   int64_t begin;
   int64_t end;
   int64_t first;
   int64_t last;
   double extent;
+  int64_t length() const { return end - begin; }
 };
 
 struct PoolAxis {
@@ -46,6 +47,8 @@ struct AdaptiveAvgPoolGeometry {
   bool divides = false;          // forward: an extent of an axis is not 1
   bool divides_sources = false;  // backward: the same
   std::array<std::vector<double>, 3> source_extents;  // backward: what each source is divided by
+  // All extents are powers of two. Their reciprocals stand in their places: multiplying is faster.
+  bool multiplies = false;
   // Channels of a pixel whose elements are columns: the runs along W begin and end at elements.
   int64_t inner = 1;
   std::vector<int32_t> run_of;  // of each destination along W: which sum
