@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 
 import numpy as np
@@ -213,3 +214,32 @@ def test_enabled_volumes_leave_the_rest_to_pytorch():
     assert F.interpolate is stock
     with pytest.raises(ValueError, match="restricted to bilinear"):  # who kept the function
         taken(torch.randn(1, 1, 3, 3, 3), 2, mode="trilinear", antialias=True)
+
+
+def test_a_wrapper_of_another_library_stays():
+    stock = F.interpolate
+    volume = torch.randn(1, 1, 4, 4, 4)
+    calls = []
+    resize = lambda: F.interpolate(volume, 2, mode="trilinear", antialias=True)  # noqa: E731
+    try:
+        pt.enable(volumes_aa=True)
+        inner = F.interpolate
+
+        @functools.wraps(inner)
+        def other(*arguments, **named):
+            calls.append(arguments)
+            return inner(*arguments, **named)
+
+        F.interpolate = other
+        resize()
+        pt.disable()
+        assert F.interpolate is other
+        with pytest.raises(ValueError, match="restricted to bilinear"):
+            resize()
+        pt.enable(volumes_aa=True)
+        assert F.interpolate is other
+        resize()
+        assert len(calls) == 3
+    finally:
+        pt.disable()
+        F.interpolate = stock

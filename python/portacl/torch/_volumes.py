@@ -13,6 +13,7 @@ from ._functional import interpolate
 
 _MODES = ("linear", "trilinear", "bicubic", "lanczos")
 _enabled = False
+_wrapper: Any = None
 
 
 def _wrap(stock: Callable[..., Any]) -> Callable[..., Any]:
@@ -35,13 +36,24 @@ def _wrap(stock: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def set_enabled(wanted: bool) -> None:
-    """Whether PyTorch's function takes them from now on."""
-    global _enabled
+    """Whether PyTorch's function takes them from now on.
+
+    Another library may have wrapped the function since: its wrapper stays.
+    """
+    global _enabled, _wrapper
     _enabled = wanted
-    stock = getattr(F.interpolate, "_portacl_stock", None)
-    if wanted and stock is None:
-        wrapped: Any = _wrap(F.interpolate)
-        wrapped._portacl_stock = F.interpolate
-        F.interpolate = wrapped
-    elif not wanted and stock is not None:
-        F.interpolate = stock
+    if wanted and not _is_wrapped():
+        _wrapper = _wrap(F.interpolate)
+        F.interpolate = _wrapper
+    elif not wanted and F.interpolate is _wrapper:
+        F.interpolate = _wrapper.__wrapped__
+
+
+def _is_wrapped() -> bool:
+    """Whether a call of the function reaches this file's wrapper."""
+    function = F.interpolate
+    while function is not _wrapper:
+        function = getattr(function, "__wrapped__", None)
+        if function is None:
+            return False
+    return True
