@@ -492,7 +492,7 @@ TEST_F(GridSamplerPaths, GradientsOfManyImagesOfFewPointsAreJoined) {
   EXPECT_EQ(path(1, 17, Interpolation::kBicubic), "owned");
   EXPECT_EQ(path(1, 33, Interpolation::kBicubic), "slab");
   EXPECT_EQ(path(3, 9, Interpolation::kBicubic), "joined");
-  EXPECT_EQ(path(16, 3, Interpolation::kBicubic), "slab");
+  EXPECT_EQ(path(16, 3, Interpolation::kBicubic), "owned");
   EXPECT_EQ(path(1, 9, Interpolation::kBilinear, DType::kDouble), "joined");
   EXPECT_EQ(path(1, 9, Interpolation::kBilinear, DType::kFloat16), "joined");
   EXPECT_EQ(path(2, 64, Interpolation::kNearest, DType::kBFloat16), "joined");
@@ -627,6 +627,24 @@ TEST_F(GridSamplerPaths, SparseBicubicPointsHaveOwnersIfTheyOccupyTheThreads) {
   GridSampler2DShape one = ShapeOf(1, 1, 2048, 2048, 200, 300);
   one.interpolation = Interpolation::kBicubic;
   EXPECT_EQ(BackwardPath(one, kBoth), "owned");
+}
+
+// A hundred key points of a map of 256 channels are worth no slab of the whole map.
+TEST_F(GridSamplerPaths, FewPointsOfManyChannelsHaveOwners) {
+  for (const auto& named : kNamedMachines) {
+    for (const int threads : {1, 2}) {
+      On(named.machine, threads);
+      const auto path = [&](int64_t points, Interpolation interpolation) {
+        GridSampler2DShape s = ShapeOf(1, 256, 60, 80, 1, points);
+        s.interpolation = interpolation;
+        return BackwardPath(s, kBoth);
+      };
+      EXPECT_EQ(path(100, Interpolation::kBilinear), "owned");
+      EXPECT_EQ(path(101, Interpolation::kBilinear), "slab");
+      EXPECT_EQ(path(150, Interpolation::kNearest), "owned");
+      EXPECT_EQ(path(151, Interpolation::kNearest), "slab");
+    }
+  }
 }
 
 // What each machine chooses with all its CPUs for calls of each kind, side by side.

@@ -215,13 +215,13 @@ PaddedGeometry PaddedGeometryOf(const Params& p, int threads) {
 
 using Plan = GridSampler2DBackwardPlan;
 
-// Whether so few points use an image that it is not worth a slab: a point that is added by itself,
-// channel by channel, costs about as much as so many pixels of one.
+// Whether so few points use an image that it is not worth a slab: a point that is added by itself
+// costs about as much, channel by channel, as so many pixels of a slab. Slabs of more channels cost
+// as much more as the points do.
 bool HasSparsePoints(const ops::GridSampler2DShape& s) {
-  const double pixels = s.interpolation == ops::Interpolation::kBicubic ? 16 : 8;
-  return base::DTypeSize(s.dtype) >= 4 &&
-         pixels * static_cast<double>(s.oh * s.ow) * static_cast<double>(s.c) <=
-             static_cast<double>(s.h * s.w);
+  const bool bicubic = s.interpolation == ops::Interpolation::kBicubic;
+  const int64_t pixels = bicubic ? std::min<int64_t>(16 * s.c, 96) : std::min<int64_t>(8 * s.c, 48);
+  return base::DTypeSize(s.dtype) >= 4 && IsSparse(s, pixels);
 }
 
 // Whether gridGrad's points can gather their taps; of strided images one by one, which pays if
@@ -341,8 +341,10 @@ OwnedStrips CutRows(const ops::GridSampler2DShape& s, int64_t wanted) {
   return g;
 }
 
-// Beyond, pixels in pixel-major order are added to faster, all channels at once.
+// Beyond, pixels in pixel-major order are added to faster, all channels at once, unless points are
+// so few that making the order costs more.
 constexpr int64_t kMaxNearestChannels = 4;
+constexpr int64_t kNearestPixelsPerPoint = 32;
 
 std::optional<Plan> PlanOwnedNearest(const Params& p, const Choice& choice) {
   const auto& s = p.shape;
@@ -354,8 +356,8 @@ std::optional<Plan> PlanOwnedNearest(const Params& p, const Choice& choice) {
   const bool even = s.n % threads == 0 || s.n >= 4 * int64_t{threads} || IsBelowGrain(s);
   const int64_t wanted = s.n < threads ? (threads + s.n - 1) / s.n : 2;
   const OwnedStrips strips = CutRows(s, even ? 1 : wanted);
-  if (!choice.ByName() && (s.c > kMaxNearestChannels || strips.strips > kMostStrips))
-    return std::nullopt;
+  const bool pays = s.c <= kMaxNearestChannels || IsSparse(s, kNearestPixelsPerPoint);
+  if (!choice.ByName() && !(pays && strips.strips <= kMostStrips)) return std::nullopt;
   const int64_t work = s.c * (s.oh * s.ow + s.h * s.w / 8) / strips.strips;
   const int64_t grain = std::max<int64_t>(1, 8192 / std::max<int64_t>(1, work));
   return Plan{{.workspace_size = static_cast<uint64_t>(s.n * strips.image_codes),
