@@ -299,8 +299,8 @@ class AdaptiveAvgPool {
   // Adds the columns [begin, end), of several rows all, to the runs that have them, from `run` on.
   // `fresh`: sums begin with +0. Returns the first run that may have columns behind these.
   template <bool kPixels, bool kSeveral>
-  HWY_INLINE size_t AddColumns(size_t run, int64_t begin, int64_t end, int64_t rows, bool fresh,
-                               const F* columns, F* sums) const {
+  HWY_NOINLINE size_t AddColumns(size_t run, int64_t begin, int64_t end, int64_t rows, bool fresh,
+                                 const F* columns, F* sums) const {
     const D tag;
     const int64_t inner = kPixels ? g_.inner : 1;
     const std::vector<PoolRun>& runs = g_.axes[2].runs;
