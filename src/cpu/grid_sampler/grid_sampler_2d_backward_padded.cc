@@ -11,8 +11,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cpu/grid_sampler/grid_sampler_2d_backward_padded_planes-inl.h"
-#include "cpu/grid_sampler/grid_sampler_2d_backward_padded_points-inl.h"
+#include "cpu/grid_sampler/grid_sampler_2d_backward_padded-inl.h"
 #include "cpu/grid_sampler/grid_sampler_2d_backward_strip-inl.h"
 #include "cpu/grid_sampler/grid_sampler_paths-inl.h"
 #include "cpu/machine/machine.h"

@@ -126,7 +126,7 @@ class Arena {
  public:
   uint64_t Take(int64_t bytes) {
     const uint64_t offset = size_;
-    size_ += (static_cast<uint64_t>(bytes) + 63) / 64 * 64;
+    size_ += base::WholeLines(static_cast<uint64_t>(bytes), uint64_t{64});
     return offset;
   }
   uint64_t size() const { return size_; }
@@ -379,7 +379,7 @@ std::optional<Plan> PlanOwnedImages(const Params& p, const Choice& choice) {
   }
   return Plan{
       {.workspace_size = static_cast<uint64_t>(cut.slots * cut.slot_elements) * sizeof(float),
-       .way = OwnedImages{GatheredGridGrad2D(p, choice), cut}}};
+       .way = OwnedParts{GatheredGridGrad2D(p, choice), cut}}};
 }
 
 std::optional<Plan> PlanOwned(const Params& p, const Choice& choice) {

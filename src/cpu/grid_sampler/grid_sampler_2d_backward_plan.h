@@ -128,17 +128,11 @@ struct JoinedGeometry {
   int64_t grain;  // images that are worth a thread
 };
 
-// Sparse points, and paddings that the aclnn functions lack: gridGrad as on "direct", and inputGrad
-// by owners of some channels of some rows, who look at all points. Workspace: see SlabCut.
-struct OwnedImages {
-  PointGathers grid_grad;
-  SlabCut cut;
-};
-
-// The paths, in the order in which they are considered. "owned" has OwnedGeometry or OwnedImages.
+// The paths, in the order in which they are considered. "owned" has OwnedGeometry or, of sparse
+// points and of paddings that the aclnn functions lack, OwnedParts.
 struct GridSampler2DBackwardPlan
     : base::PathPlan<SlabGeometry, PaddedGeometry, PointGathers, OwnedGeometry, PackedGeometry,
-                     JoinedGeometry, OwnedImages> {
+                     JoinedGeometry, OwnedParts> {
   static constexpr std::array kPaths = {"direct", "joined", "padded", "owned", "packed", "slab"};
   // Of slabs: gradOutput by points. Without "joined" gathered points of an image have vectors of
   // their own, too.

@@ -16,6 +16,7 @@
 
 #include "cpu/grid_sampler/grid_sampler_2d_backward_slab-inl.h"
 #include "cpu/grid_sampler/grid_sampler_2d_taps-inl.h"
+#include "cpu/grid_sampler/grid_sampler_gather-inl.h"
 #include "cpu/vector/highway.h"
 
 #if PORTACL_HWY_TARGET
@@ -85,17 +86,27 @@ class PointLister {
     for (int64_t p = first; p < last; p += int64_t{kGroup}) {
       HWY_ALIGN F x[kGroup];
       HWY_ALIGN F y[kGroup];
-      LocatePoints(p, last, x, y);
+      LocateGroup(p, last, x, y);
       StorePoints(x, y, p);
     }
   }
 
-  void LocatePoints(int64_t first, int64_t last, F* x, F* y) const {
-    HWY_ALIGN F grid_x[kGroup];
-    HWY_ALIGN F grid_y[kGroup];
-    const int64_t count = std::min<int64_t>(last - first, int64_t{kGroup});
-    ReadGrid<T>(call_.grid_at, grid_, first, count, grid_x, grid_y);
-    LocateGroup(grid_x, grid_y, geometry_, x, y);
+  // The points from `first` on, a group of them. Behind the last one it is repeated.
+  void LocateGroup(int64_t first, int64_t last, F* x, F* y) const {
+    const PointTag<F> d;
+    for (int64_t i = 0; i < int64_t{kGroup}; i += Length(d)) {
+      auto at_x = hn::Zero(d);
+      auto at_y = at_x;
+      ReadPoints(d, call_.grid_at, grid_, first + i, std::min(Length(d), last - first - i), at_x,
+                 at_y);
+      LocatePoints(d, geometry_, Axes(at_x, at_y));
+      hn::Store(at_x, d, x + i);
+      hn::Store(at_y, d, y + i);
+    }
+    for (int64_t k = last - first; k < int64_t{kGroup}; ++k) {
+      x[k] = x[k - 1];
+      y[k] = y[k - 1];
+    }
   }
 
   // A whole group.
@@ -112,21 +123,10 @@ class PointLister {
   void StripsOf(const F* y, int32_t* first_strip, int32_t* last_strip) const {
     const PointTag<F> d;
     const IndexTag<PointTag<F>> di;
-    const auto zero = hn::Zero(d);
-    const auto bottom = hn::Set(d, geometry_.y.last);
     for (size_t i = 0; i < kGroup; i += hn::Lanes(d)) {
-      const auto at = hn::LoadU(d, y + i);
-      auto low = zero;
-      auto high = zero;
-      if (s_.interpolation == ops::Interpolation::kNearest) {
-        low = high = hn::Clamp(hn::Round(at), zero, bottom);
-      } else if (s_.interpolation == ops::Interpolation::kBilinear) {
-        const auto row = hn::Floor(at);
-        low = hn::Clamp(row, zero, bottom);
-        high = hn::Clamp(hn::Add(row, hn::Set(d, F{1})), zero, bottom);
-      } else {
-        CubicRows(d, at, low, high);
-      }
+      auto low = hn::Zero(d);
+      auto high = low;
+      RowsOf(d, hn::LoadU(d, y + i), low, high);
       hn::StoreU(hn::ShiftRightSame(ToIndex(d, low), g_.shift), di, first_strip + i);
       hn::StoreU(hn::ShiftRightSame(ToIndex(d, high), g_.shift), di, last_strip + i);
     }
@@ -134,21 +134,45 @@ class PointLister {
 
   // The first and last row that the points at y touch, the nearest row if they touch none.
   template <class D, class V = hn::Vec<D>>
-  void CubicRows(D d, V y, V& low, V& high) const {
-    const V row = hn::Floor(y);
+  HWY_INLINE void RowsOf(D d, V y, V& low, V& high) const {
+    const V zero = hn::Zero(d);
     const V bottom = hn::Set(d, geometry_.y.last);
-    low = bottom;
-    high = hn::Set(d, F{-1});
-    for (int tap = -1; tap < 3; ++tap) {
-      const V at =
-          CubicTap(d, hn::Add(row, hn::Set(d, static_cast<F>(tap))), geometry_.y, geometry_.rule);
-      high = hn::Max(high, at);
-      low = hn::Min(low, hn::IfThenElse(hn::Lt(at, hn::Zero(d)), bottom, at));
+    if (s_.interpolation == ops::Interpolation::kNearest) {
+      low = high = hn::Clamp(hn::Round(y), zero, bottom);
+    } else if (s_.interpolation == ops::Interpolation::kBilinear) {
+      const V row = hn::Floor(y);
+      low = hn::Clamp(row, zero, bottom);
+      high = hn::Clamp(hn::Add(row, hn::Set(d, F{1})), zero, bottom);
+    } else {
+      CubicRows(d, y, low, high);
     }
-    const auto none = hn::Lt(high, hn::Zero(d));
-    const V nearest = NearestRow(d, row, bottom);
-    low = hn::IfThenElse(none, nearest, low);
-    high = hn::IfThenElse(none, nearest, high);
+  }
+
+  // The same of bicubic points; of NaN, around row 0.
+  template <class D, class V = hn::Vec<D>>
+  void CubicRows(D d, V y, V& low, V& high) const {
+    const V zero = hn::Zero(d);
+    const V bottom = hn::Set(d, geometry_.y.last);
+    const V row = hn::Floor(hn::IfThenElseZero(hn::Eq(y, y), y));
+    const V first = hn::Sub(row, hn::Set(d, F{1}));
+    const V last = hn::Add(row, hn::Set(d, F{2}));
+    // Taps that are reflected go elsewhere, and if a float has no half pixels all of them are.
+    constexpr F kHalves = sizeof(F) == 4 ? F{1 << 23} : F{int64_t{1} << 52};
+    const auto inside = hn::And(hn::Ge(first, zero), hn::Le(last, bottom));
+    if (s_.padding != ops::Padding::kReflection ||
+        (geometry_.y.size <= kHalves && hn::AllTrue(d, inside))) {
+      low = hn::Clamp(first, zero, bottom);
+      high = hn::Clamp(last, zero, bottom);
+      return;
+    }
+    low = bottom;
+    high = zero;
+    for (int tap = -1; tap < 3; ++tap) {
+      const V place = hn::Add(row, hn::Set(d, static_cast<F>(tap)));
+      const V at = CubicTap(d, place, geometry_.y, geometry_.rule);
+      low = hn::Min(low, at);
+      high = hn::Max(high, at);
+    }
   }
 
   // ---- lists of groups --------------------------------------------------------------------------
@@ -179,7 +203,7 @@ class PointLister {
     HWY_ALIGN F y[kGroup];
     int64_t left = 64;  // entries beyond one and a half for each group, doubled
     for (int64_t p = first; p < last; p += int64_t{kGroup}) {
-      LocatePoints(p, last, x, y);
+      LocateGroup(p, last, x, y);
       StorePoints(x, y, p);
       int32_t* range = scratch_.strip_ranges + p / int64_t{kGroup} * 2;
       StripRange(y, range);
@@ -204,53 +228,17 @@ class PointLister {
   // The first and the last strip that a group touches.
   void StripRange(const F* y, int32_t* range) const {
     const PointTag<F> d;
-    const auto zero = hn::Zero(d);
-    const auto bottom = hn::Set(d, geometry_.y.last);
-    auto low = bottom;
-    auto high = zero;
-    const auto extend = [&](auto first, auto last) HWY_ATTR {
+    auto low = hn::Set(d, geometry_.y.last);
+    auto high = hn::Zero(d);
+    for (size_t i = 0; i < kGroup; i += hn::Lanes(d)) {
+      auto first = low;
+      auto last = high;
+      RowsOf(d, hn::LoadU(d, y + i), first, last);
       low = hn::Min(low, first);
       high = hn::Max(high, last);
-    };
-    const bool bicubic = s_.interpolation == ops::Interpolation::kBicubic;
-    for (size_t i = 0; i < kGroup; i += hn::Lanes(d)) {
-      const auto at = hn::LoadU(d, y + i);
-      const auto usable = bicubic ? hn::IfThenElseZero(hn::Eq(at, at), at) : at;
-      extend(usable, usable);
     }
-    low = hn::MinOfLanes(d, low);
-    high = hn::MaxOfLanes(d, high);
-    if (s_.interpolation == ops::Interpolation::kNearest) {
-      low = hn::Round(low);
-      high = hn::Round(high);
-    } else if (!bicubic) {
-      low = hn::Floor(low);
-      high = hn::Add(hn::Floor(high), hn::Set(d, F{1}));
-    } else {
-      low = hn::Sub(hn::Floor(low), hn::Set(d, F{1}));
-      high = hn::Add(hn::Floor(high), hn::Set(d, F{2}));
-      // Taps that are reflected go elsewhere, and if a float has no half pixels all of them are.
-      constexpr F kHalves = sizeof(F) == 4 ? F{1 << 23} : F{int64_t{1} << 52};
-      if (s_.padding == ops::Padding::kReflection &&
-          (hn::GetLane(low) < 0 || hn::GetLane(high) > geometry_.y.last ||
-           geometry_.y.size > kHalves)) {
-        low = bottom;
-        high = zero;
-        for (size_t i = 0; i < kGroup; i += hn::Lanes(d)) {
-          auto first = zero;
-          auto last = zero;
-          CubicRows(d, hn::LoadU(d, y + i), first, last);
-          extend(first, last);
-        }
-        low = hn::MinOfLanes(d, low);
-        high = hn::MaxOfLanes(d, high);
-      }
-    }
-    const auto strip = [&](auto row) HWY_ATTR {
-      return static_cast<int32_t>(hn::GetLane(hn::Clamp(row, zero, bottom))) >> g_.shift;
-    };
-    range[0] = strip(low);
-    range[1] = strip(high);
+    range[0] = static_cast<int32_t>(hn::GetLane(hn::MinOfLanes(d, low))) >> g_.shift;
+    range[1] = static_cast<int32_t>(hn::GetLane(hn::MaxOfLanes(d, high))) >> g_.shift;
   }
 
   // ---- lists of points --------------------------------------------------------------------------
@@ -262,7 +250,7 @@ class PointLister {
     HWY_ALIGN int32_t high[kGroup];
     std::fill_n(counts, g_.strips, 0);
     for (int64_t p = first; p < last; p += int64_t{kGroup}) {
-      LocatePoints(p, last, x, y);
+      LocateGroup(p, last, x, y);
       StripsOf(y, low, high);
       const int64_t count = std::min<int64_t>(last - p, int64_t{kGroup});
       if (count == int64_t{kGroup} && AllEqual(low) && AllEqual(high)) {
@@ -307,7 +295,7 @@ class PointLister {
     HWY_ALIGN int32_t high[kGroup];
     int64_t split = 0;
     for (int64_t p = first; p < last; p += int64_t{kGroup}) {
-      LocatePoints(p, last, x, y);
+      LocateGroup(p, last, x, y);
       StripsOf(y, low, high);
       const int64_t count = std::min<int64_t>(last - p, int64_t{kGroup});
       if (count == int64_t{kGroup} && AllEqual(low) && AllEqual(high)) {

@@ -74,15 +74,6 @@ StripPass<F> PassOf(int lanes, bool input_grad, bool grid_grad) {
                     : PassOfLanes<Pass, F, false, true>(lanes);
 }
 
-// Clears rows [first, end) of a plane of inputGrad. The rows are dense.
-template <class F>
-void ClearInputGrad(const ops::GridSampler2DBackwardParams& p, F* plane, int64_t first,
-                    int64_t end) {
-  const int64_t down = p.input_grad_stride[2];
-  if (down == p.shape.w) return Clear(plane + first * down, (end - first) * down);
-  for (int64_t y = first; y < end; ++y) Clear(plane + y * down, p.shape.w);
-}
-
 // Runs part(r, x, y) for every vector of a block, and stores the totals of x and y if wanted.
 template <class Cell, class Part>
 HWY_INLINE void ForBlock(const Part& part, typename Cell::F* HWY_RESTRICT totals) {

@@ -6,7 +6,7 @@
 #include "cpu/vector/highway.h"
 // Highway first.
 #include <algorithm>
-#include <limits>
+#include <bit>
 
 #include "base/dispatch.h"
 #include "cpu/grid_sampler/grid_sampler_2d_taps-inl.h"
@@ -194,10 +194,9 @@ class Sampling {
   void SampleWith(int64_t n, int64_t block, int64_t first, int64_t last, F* slab) const {
     const BlockTag<F, L> d;
     const T* grid = static_cast<const T*>(p_.grid) + n * p_.grid_stride[0];
-    HWY_ALIGN F grid_x[kGroup];
-    HWY_ALIGN F grid_y[kGroup];
     HWY_ALIGN F x[kGroup];
     HWY_ALIGN F y[kGroup];
+    HWY_ALIGN F instead[kGroup];
     HWY_ALIGN F sums[kGroup * L];
     const SlabPoints<F> points = {.geometry = geometry_,
                                   .pitch = g_.pitch,
@@ -210,8 +209,7 @@ class Sampling {
     Sum sum;
     for (int64_t p = first; p < last; p += int64_t{kGroup}) {
       const int64_t count = std::min<int64_t>(last - p, int64_t{kGroup});
-      ReadGrid<T>(grid_at_, grid, p, count, grid_x, grid_y);
-      LocateGroup(grid_x, grid_y, geometry_, x, y);
+      const uint32_t none = LocateGroup(grid, p, count, x, y, instead);
       sum.Prepare(points, Fills());
       for (int64_t k = 0; k < count; ++k) {
         if constexpr (kBlockLanes<F, L> == L) {
@@ -222,33 +220,33 @@ class Sampling {
           }
         }
       }
-      MarkUnusable<L>(grid_x, grid_y, sums);
+      for (uint32_t left = none; left != 0; left &= left - 1) {
+        const int k = std::countr_zero(left);
+        std::fill_n(sums + k * L, L, instead[k]);
+      }
       WriteOutput<L>(n, block, p, count, sums);
     }
   }
 
-  // NaN in every lane of the points that have no place on the image; nearest keeps its 0. The
-  // constant itself where no tap is inside.
-  template <int L>
-  void MarkUnusable(const F* grid_x, const F* grid_y, F* sums) const {
-    if (s_.interpolation == Interpolation::kNearest) return;
+  // The places of `count` points from `first` on. The result: of which of them, a bit each,
+  // `instead` holds the value, because they have no place on the image; nearest has cells for all.
+  uint32_t LocateGroup(const T* grid, int64_t first, int64_t count, F* x, F* y, F* instead) const {
     const PointTag<F> d;
-    const F nan = std::numeric_limits<F>::quiet_NaN();
-    for (size_t i = 0; i < kGroup; i += hn::Lanes(d)) {
-      auto unusable = hn::MaskFromVec(hn::Zero(d));
-      auto outside = unusable;
-      auto slope = hn::Zero(d);
-      Locate(d, hn::Load(d, grid_x + i), geometry_.x, geometry_.rule, slope, unusable, outside);
-      Locate(d, hn::Load(d, grid_y + i), geometry_.y, geometry_.rule, slope, unusable, outside);
-      if (!Fills()) outside = unusable;
-      if (HWY_LIKELY(hn::AllFalse(d, hn::Or(unusable, outside)))) continue;
-      HWY_ALIGN F flags[kGroup];
-      const auto flag = hn::IfThenElseZero(outside, hn::Set(d, F{1}));
-      hn::Store(hn::IfThenElse(unusable, hn::Set(d, F{2}), flag), d, flags);
-      for (size_t k = 0; k < hn::Lanes(d); ++k) {
-        if (flags[k] != 0) std::fill_n(sums + (i + k) * L, L, flags[k] == 2 ? nan : Around());
-      }
+    uint32_t none = 0;
+    for (int64_t i = 0; i < int64_t{kGroup}; i += Length(d)) {
+      auto at_x = hn::Zero(d);
+      auto at_y = at_x;
+      auto value = at_x;
+      ReadPoints(d, grid_at_, grid, first + i, std::min(Length(d), count - i), at_x, at_y);
+      const auto without = LocateTaps(d, geometry_, Axes(at_x, at_y), value);
+      hn::Store(at_x, d, x + i);
+      hn::Store(at_y, d, y + i);
+      hn::Store(value, d, instead + i);
+      uint8_t bits[8] = {};
+      hn::StoreMaskBits(d, without, bits);
+      none |= (uint32_t{bits[0]} | uint32_t{bits[1]} << 8) << i;
     }
+    return s_.interpolation == Interpolation::kNearest ? 0 : none;
   }
 
   template <int L>

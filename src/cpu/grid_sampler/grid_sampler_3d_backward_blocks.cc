@@ -100,13 +100,9 @@ class BlockedVolume {
   void AddPoints(int64_t first_channel, int64_t channels) const {
     const int64_t points = plan_.chunks.points;
     if (!p_.want_input_grad) {
-      runtime::ParallelFor(plan_.chunks.chunks, plan_.chunks.grain,
-                           [&](int64_t begin, int64_t end) {
-                             const int64_t size = plan_.chunks.chunk_points;
-                             AddBatches(first_channel, channels, begin * size,
-                                        std::min(end * size, points), 0, p_.shape.d);
-                           });
-      return;
+      return ForChunks(plan_.chunks, [&](int64_t begin, int64_t end) {
+        AddBatches(first_channel, channels, begin, end, 0, p_.shape.d);
+      });
     }
     runtime::ParallelFor(plan_.slabs, 1, [&](int64_t begin, int64_t end) {
       for (int64_t slab = begin; slab < end; ++slab) {
@@ -259,7 +255,7 @@ class BlockedVolume {
       return (batch.inside[k] >> tap & 1) == 0 ? hn::Zero(d)
                                                : hn::LoadU(d, voxels_.Of(batch, k, tap) + lane);
     };
-    TrilinearSlopes(
+    LinearSlopes(
         d,
         [&](auto plane, V& nw, V& ne, V& sw, V& se) PORTACL_INLINE_LAMBDA {
           constexpr size_t kFirst = 4 * decltype(plane)::value;
@@ -278,7 +274,7 @@ class BlockedVolume {
     const D d;
     const auto& group = batch.group;
     const auto sum = [&](const auto& value) PORTACL_INLINE_LAMBDA {
-      TricubicSlopes(
+      CubicSlopes(
           d,
           [&](size_t k, size_t j, V& v0, V& v1, V& v2, V& v3) PORTACL_INLINE_LAMBDA {
             v0 = value(k, j, 0);
@@ -369,10 +365,7 @@ void RunElements(const Params& p, const SummedBlocks& plan, void* workspace) {
                                    : RunVolume<T, Interpolation::kBilinear>(p, plan, n, memory);
     if (!p.want_grid_grad) return;
     const TotalsGridGrad<T> finish(p, totals);
-    const PointChunks& g = plan.chunks;
-    runtime::ParallelFor(g.chunks, g.grain, [&](int64_t begin, int64_t end) {
-      finish.Run(n, begin * g.chunk_points, std::min(end * g.chunk_points, g.points));
-    });
+    ForChunks(plan.chunks, [&](int64_t begin, int64_t end) { finish.Run(n, begin, end); });
   });
 }
 #define PORTACL_RUN(T) void RunElements<T>(const Params&, const SummedBlocks&, void*)

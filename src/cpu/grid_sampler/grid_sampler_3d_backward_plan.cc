@@ -51,12 +51,12 @@ std::optional<Plan> PlanBlocks(const Params& p, const base::PathChoice& choice) 
 }
 
 // None if offsets inside a channel of input have no 32 bits.
-std::optional<GatheredGridGrad> GridGradOf(const Params& p) {
+std::optional<PointGathers> GridGradOf(const Params& p) {
   const auto& s = p.shape;
   const bool reads_input = p.want_grid_grad && s.interpolation != ops::Interpolation::kNearest;
   if (reads_input && !HasShortOffsets(s, p.input_stride)) return std::nullopt;
-  return GatheredGridGrad{PointChunksOf(AsImage(s)),
-                          reads_input && ServesVolumePairs(s, p.input_stride)};
+  return PointGathers{PointChunksOf(AsImage(s)),
+                      reads_input && ServesVolumePairs(s, p.input_stride), false};
 }
 
 std::optional<Plan> PlanDirect(const Params& p, const base::PathChoice& /*choice*/) {
@@ -72,7 +72,7 @@ std::optional<Plan> PlanOwned(const Params& p, const base::PathChoice& /*choice*
   }
   const SlabCut cut = CutInputGrad(p.shape);
   const auto bytes = static_cast<uint64_t>(cut.slots * cut.slot_elements) * sizeof(float);
-  return Plan{{.workspace_size = bytes, .way = OwnedSlabs{*grid_grad, cut}}};
+  return Plan{{.workspace_size = bytes, .way = OwnedParts{*grid_grad, cut}}};
 }
 
 constexpr std::array<base::PathRow<Params, Plan>, Plan::kPaths.size()> kPathRows = {{

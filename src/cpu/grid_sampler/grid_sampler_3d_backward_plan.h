@@ -14,20 +14,6 @@
 
 namespace portacl::cpu {
 
-// gridGrad: points in the lanes of vectors, chunk by chunk.
-struct GatheredGridGrad {
-  PointChunks chunks;
-  bool pairs;  // two taps of a row of input are read as a pair
-};
-
-// gridGrad as above, if it is wanted. inputGrad: some channels of a slab of planes have one owner.
-// It looks at all points of the volume and adds the ones that touch the slab, straight to the
-// tensor.
-struct OwnedSlabs {
-  GatheredGridGrad grid_grad;
-  SlabCut cut;
-};
-
 // Both gradients have a block of channels in the lanes, of as many volumes at a time as there are
 // slots. Of each, float or double:
 //
@@ -46,8 +32,8 @@ struct SummedBlocks {
   }
 };
 
-// "blocks" has SummedBlocks, "owned" has OwnedSlabs, "direct" has GatheredGridGrad.
-struct GridSampler3DBackwardPlan : base::PathPlan<GatheredGridGrad, OwnedSlabs, SummedBlocks> {
+// "blocks" has SummedBlocks, "owned" has OwnedParts, "direct" has PointGathers.
+struct GridSampler3DBackwardPlan : base::PathPlan<PointGathers, OwnedParts, SummedBlocks> {
   static constexpr std::array kPaths = {"blocks", "direct", "owned"};
 };
 

@@ -51,10 +51,7 @@ class BlockSampling {
     for (int64_t first = 0; first < p_.shape.c; first += kBlockChannels) {
       const int64_t channels = std::min<int64_t>(kBlockChannels, p_.shape.c - first);
       ReadVoxels(first, channels);
-      const int64_t size = chunks.chunk_points;
-      runtime::ParallelFor(chunks.chunks, chunks.grain, [&](int64_t begin, int64_t end) {
-        Sample(first, channels, begin * size, std::min(end * size, chunks.points));
-      });
+      ForChunks(chunks, [&](int64_t begin, int64_t end) { Sample(first, channels, begin, end); });
     }
   }
 

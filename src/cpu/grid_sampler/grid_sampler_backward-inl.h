@@ -23,16 +23,24 @@ HWY_BEFORE_NAMESPACE();
 namespace portacl::cpu::HWY_NAMESPACE {
 
 // gridGrad if the mode is bicubic or tricubic: a part of the path "direct".
-void RunCubicGridGrad(const ops::GridSampler2DBackwardParams& params, const PointGathers& gathers);
-void RunCubicGridGrad(const ops::GridSampler3DBackwardParams& params,
-                      const GatheredGridGrad& gathers);
+template <class Params>
+void RunCubicGridGrad(const Params& params, const PointGathers& gathers);
 
-// The slopes of the value between a trilinear point's taps: along x and y from each plane's slopes,
-// along z from its value. read(plane, nw, ne, sw, se) reads the taps of the plane above the point
-// (0) or below (1); t(axis) and u(axis) are the distances.
+// The slopes of the value between a bilinear point's taps. read(plane, nw, ne, sw, se) reads the
+// taps; t(axis) and u(axis) are the distances.
 template <class D, class Read, class Before, class Behind, class V = hn::Vec<D>>
-HWY_INLINE void TrilinearSlopes(D d, const Read& read, const Before& t, const Behind& u, V& x, V& y,
-                                V& z) {
+HWY_INLINE void LinearSlopes(D d, const Read& read, const Before& t, const Behind& u, V& x, V& y) {
+  V nw, ne, sw, se;
+  read(kAbove, nw, ne, sw, se);
+  x = TapSlope(d, nw, ne, sw, se, t(1), u(1));
+  y = TapSlope(d, nw, sw, ne, se, t(0), u(0));
+}
+
+// The same of a trilinear point: along x and y from the slopes in the planes above the point
+// (kAbove) and below, along z from the values there.
+template <class D, class Read, class Before, class Behind, class V = hn::Vec<D>>
+HWY_INLINE void LinearSlopes(D d, const Read& read, const Before& t, const Behind& u, V& x, V& y,
+                             V& z) {
   const V tx = t(0);
   const V ty = t(1);
   const V tz = t(2);

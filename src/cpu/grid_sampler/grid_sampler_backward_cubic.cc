@@ -67,35 +67,15 @@ class CubicGridGrad : PointGridGrad<Params, T, kPairs, kJoined> {
   }
 
   HWY_NOINLINE void SumAny(const Points& points, const Taps& taps, const Axes<V>& sum) const {
-    if constexpr (kAxes == 2 && kPairs) {
-      if (HWY_LIKELY(ArePairs(source_, taps))) {
-        return Sum(
-            points, taps,
-            [&](const T* channel, size_t row, V& v0, V& v1, V& v2, V& v3) PORTACL_INLINE_LAMBDA {
-              const VI image = Base::ImagesOf(points);
-              const V nothing = source_.Nothing(0);
-              hn::Mask<D> none;
-              GatherCubicPair(source_, channel, taps, 4 * row, image, nothing, v0, v1, none, none);
-              GatherCubicPair(source_, channel, taps, 4 * row + 2, image, nothing, v2, v3, none,
-                              none);
-            },
-            sum);
-      }
-    }
-    Sum(
-        points, taps,
-        [&](const T* channel, size_t row, V& v0, V& v1, V& v2, V& v3) PORTACL_INLINE_LAMBDA {
-          const auto tap = [&](size_t i) PORTACL_INLINE_LAMBDA {
-            hn::Mask<D> none;
-            return GatherCubicTap(source_, channel, taps, 4 * row + i, Base::ImagesOf(points),
-                                  source_.Nothing(0), none);
-          };
-          v0 = tap(0);
-          v1 = tap(1);
-          v2 = tap(2);
-          v3 = tap(3);
-        },
-        sum);
+    WithCubicRows(source_, taps, Base::ImagesOf(points), source_.Nothing(0),
+                  [&](const auto& read) PORTACL_INLINE_LAMBDA {
+                    const auto row = [&](const T* channel, size_t i, V& v0, V& v1, V& v2, V& v3)
+                                         PORTACL_INLINE_LAMBDA {
+                                           hn::Mask<D> none;
+                                           read(channel, i, v0, v1, v2, v3, none, none, none, none);
+                                         };
+                    Sum(points, taps, row, sum);
+                  });
   }
 
   // The sums over the channels, before the coordinates' slopes. read(channel, row, v0, v1, v2, v3)
@@ -108,68 +88,39 @@ class CubicGridGrad : PointGridGrad<Params, T, kPairs, kJoined> {
                             PORTACL_INLINE_LAMBDA { return hn::Load(d, taps.weight[axis][tap]); };
     const auto slope = [&](size_t axis, size_t tap)
                            PORTACL_INLINE_LAMBDA { return hn::Load(d, taps.slope[axis][tap]); };
-    if constexpr (kAxes == 2) {
-      SumBlocks<F>(
-          p_.shape.c,
-          [&](int64_t c, V& x, V& y) PORTACL_INLINE_LAMBDA {
-            const T* const image = points.input + c * p_.input_stride[1];
-            V value;
-            BicubicSlopes(
-                d,
-                [&](size_t j, V& v0, V& v1, V& v2, V& v3)
-                    PORTACL_INLINE_LAMBDA { read(image, j, v0, v1, v2, v3); },
-                weight, slope, x, y, value);
-            const V g = Base::GradOutput(points, c);
-            x = hn::Mul(g, x);
-            y = hn::Mul(g, y);
-          },
-          sum.x, sum.y);
-    } else {
-      SumBlocks<F>(
-          p_.shape.c,
-          [&](int64_t c, V& x, V& y, V& z) PORTACL_INLINE_LAMBDA {
-            const T* const volume = points.input + c * p_.input_stride[1];
-            TricubicSlopes(
-                d,
-                [&](size_t k, size_t j, V& v0, V& v1, V& v2, V& v3)
-                    PORTACL_INLINE_LAMBDA { read(volume, 4 * k + j, v0, v1, v2, v3); },
-                weight, slope, x, y, z);
-            const V g = Base::GradOutput(points, c);
-            x = hn::Mul(g, x);
-            y = hn::Mul(g, y);
-            z = hn::Mul(g, z);
-          },
-          sum.x, sum.y, sum.z);
-    }
+    const auto slopes_of = [&](int64_t c, auto&... slopes) PORTACL_INLINE_LAMBDA {
+      const T* const channel = points.input + c * p_.input_stride[1];
+      CubicSlopes(
+          d,
+          [&](size_t k, size_t j, V& v0, V& v1, V& v2, V& v3)
+              PORTACL_INLINE_LAMBDA { read(channel, 4 * k + j, v0, v1, v2, v3); },
+          weight, slope, slopes...);
+      const V g = Base::GradOutput(points, c);
+      ((slopes = hn::Mul(g, slopes)), ...);
+    };
+    WithAxes<kAxes>(sum, [&](auto&... sums) PORTACL_INLINE_LAMBDA {
+      SumBlocks<F>(p_.shape.c, slopes_of, sums...);
+    });
   }
 };
 
 }  // namespace
 
-void RunCubicGridGrad(const ops::GridSampler2DBackwardParams& p, const PointGathers& gathers) {
+template <class Params>
+void RunCubicGridGrad(const Params& p, const PointGathers& gathers) {
   base::DispatchFloating(p.shape.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    if (!gathers.pairs) {
-      RunOverChunks<CubicGridGrad<ops::GridSampler2DBackwardParams, T, false>>(p, gathers.chunks);
-    } else if (gathers.joined) {
-      RunOverChunks<CubicGridGrad<ops::GridSampler2DBackwardParams, T, true, true>>(p,
-                                                                                    gathers.chunks);
-    } else {
-      RunOverChunks<CubicGridGrad<ops::GridSampler2DBackwardParams, T, true>>(p, gathers.chunks);
+    if (!gathers.pairs) return RunOverChunks<CubicGridGrad<Params, T, false>>(p, gathers.chunks);
+    if constexpr (kAxesOf<Params> == 2) {
+      if (gathers.joined) {
+        return RunOverChunks<CubicGridGrad<Params, T, true, true>>(p, gathers.chunks);
+      }
     }
+    RunOverChunks<CubicGridGrad<Params, T, true>>(p, gathers.chunks);
   });
 }
-
-void RunCubicGridGrad(const ops::GridSampler3DBackwardParams& p, const GatheredGridGrad& gathers) {
-  base::DispatchFloating(p.shape.dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    if (gathers.pairs) {
-      RunOverChunks<CubicGridGrad<ops::GridSampler3DBackwardParams, T, true>>(p, gathers.chunks);
-    } else {
-      RunOverChunks<CubicGridGrad<ops::GridSampler3DBackwardParams, T, false>>(p, gathers.chunks);
-    }
-  });
-}
+template void RunCubicGridGrad(const ops::GridSampler2DBackwardParams&, const PointGathers&);
+template void RunCubicGridGrad(const ops::GridSampler3DBackwardParams&, const PointGathers&);
 
 }  // namespace portacl::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -91,8 +91,7 @@ class LinearGridGrad : PointGridGrad<Params, T, kPairs, kJoined> {
                                       ToIndex(d, hn::Floor(z)))) +
         2 * int64_t{source_.size.row};
     source_.template WithTapsInside<kAxes == 3>(
-        hn::Floor(x), hn::Floor(y), hn::Floor(z), Base::ImagesOf(points), window_trial,
-        [&](const auto& gather) PORTACL_INLINE_LAMBDA {
+        at, Base::ImagesOf(points), window_trial, [&](const auto& gather) PORTACL_INLINE_LAMBDA {
           Sum(
               points, at,
               [&](const T* channel, auto plane, V& nw, V& ne, V& sw, V& se) PORTACL_INLINE_LAMBDA {
@@ -119,12 +118,7 @@ class LinearGridGrad : PointGridGrad<Params, T, kPairs, kJoined> {
     LocatePoints(d, source_.geometry, at, slope, unusable, infinite);
     const auto add = [&](const auto& gather)
                          PORTACL_INLINE_LAMBDA { Sum(points, at, gather, sum); };
-    const auto images = Base::ImagesOf(points);
-    if (source_.wraps()) {
-      source_.template WithWrappedTaps<T>(hn::Floor(x), hn::Floor(y), hn::Floor(z), images, add);
-    } else {
-      source_.WithTaps(hn::Floor(x), hn::Floor(y), hn::Floor(z), images, source_.Nothing(0), add);
-    }
+    source_.template WithTapsOfRule<T>(at, Base::ImagesOf(points), source_.Nothing(0), add);
     FinishGrads<kAxes>(d, sum, slope, unusable, infinite);
     grad_x = sum_x;
     grad_y = sum_y;
@@ -140,37 +134,23 @@ class LinearGridGrad : PointGridGrad<Params, T, kPairs, kJoined> {
     V tx, ux, ty, uy, tz, uz;
     BilinearDistances(d, at.x, hn::Floor(at.x), tx, ux);
     BilinearDistances(d, at.y, hn::Floor(at.y), ty, uy);
-    if constexpr (kAxes == 2) {
-      AddChannels(
-          [&](int64_t c, V& x, V& y) PORTACL_INLINE_LAMBDA {
-            V nw, ne, sw, se;
-            gather(points.input + c * p_.input_stride[1], kAbove, nw, ne, sw, se);
-            const V g = Base::GradOutput(points, c);
-            x = hn::Mul(g, TapSlope(d, nw, ne, sw, se, ty, uy));
-            y = hn::Mul(g, TapSlope(d, nw, sw, ne, se, tx, ux));
-          },
-          sum.x, sum.y);
-    } else {
-      BilinearDistances(d, at.z, hn::Floor(at.z), tz, uz);
-      const auto of = [](size_t axis, V x, V y, V z) PORTACL_INLINE_LAMBDA {
-        return axis == 0 ? x : axis == 1 ? y : z;
-      };
-      AddChannels(
-          [&](int64_t c, V& x, V& y, V& z) PORTACL_INLINE_LAMBDA {
-            const T* const volume = points.input + c * p_.input_stride[1];
-            const V g = Base::GradOutput(points, c);
-            TrilinearSlopes(
-                d,
-                [&](auto plane, V& nw, V& ne, V& sw, V& se)
-                    PORTACL_INLINE_LAMBDA { gather(volume, plane, nw, ne, sw, se); },
-                [&](size_t axis) PORTACL_INLINE_LAMBDA { return of(axis, tx, ty, tz); },
-                [&](size_t axis) PORTACL_INLINE_LAMBDA { return of(axis, ux, uy, uz); }, x, y, z);
-            x = hn::Mul(g, x);
-            y = hn::Mul(g, y);
-            z = hn::Mul(g, z);
-          },
-          sum.x, sum.y, sum.z);
-    }
+    BilinearDistances(d, at.z, hn::Floor(at.z), tz, uz);  // of images, y once more
+    const auto of = [](size_t axis, V x, V y, V z) PORTACL_INLINE_LAMBDA {
+      return axis == 0 ? x : axis == 1 ? y : z;
+    };
+    const auto slopes_of = [&](int64_t c, auto&... slopes) PORTACL_INLINE_LAMBDA {
+      const T* const channel = points.input + c * p_.input_stride[1];
+      LinearSlopes(
+          d,
+          [&](auto plane, V& nw, V& ne, V& sw, V& se)
+              PORTACL_INLINE_LAMBDA { gather(channel, plane, nw, ne, sw, se); },
+          [&](size_t axis) PORTACL_INLINE_LAMBDA { return of(axis, tx, ty, tz); },
+          [&](size_t axis) PORTACL_INLINE_LAMBDA { return of(axis, ux, uy, uz); }, slopes...);
+      const V g = Base::GradOutput(points, c);
+      ((slopes = hn::Mul(g, slopes)), ...);
+    };
+    WithAxes<kAxes>(sum,
+                    [&](auto&... sums) PORTACL_INLINE_LAMBDA { AddChannels(slopes_of, sums...); });
   }
 
   // Adds slopes(c, sums...) of all channels up by the tree.
@@ -188,96 +168,63 @@ class LinearGridGrad : PointGridGrad<Params, T, kPairs, kJoined> {
   bool fetches_rows_;
 };
 
-// With the number of an image's channels as a constant: kChannels or more, or 0 if they are many.
-template <class T, bool kJoined, int kChannels = 1>
-void RunImages(const ops::GridSampler2DBackwardParams& p, const PointChunks& chunks) {
-  using Params = ops::GridSampler2DBackwardParams;
-  constexpr int kMany = kJoined ? 2 : 4;
+// So many channels, or fewer, are a constant.
+template <class Params, class T, bool kJoined>
+inline constexpr int kMostConstant = kJoined                    ? 2
+                                     : kAxesOf<Params> == 2     ? 4
+                                     : std::is_same_v<T, float> ? 3
+                                                                : 0;
+
+// With the number of channels as a constant: kChannels or more, or 0 if they are many.
+template <class Params, class T, bool kJoined,
+          int kChannels = std::min(1, kMostConstant<Params, T, kJoined>)>
+void RunPairs(const Params& p, const PointChunks& chunks) {
   if constexpr (kChannels > 0) {
-    constexpr int kNext = kChannels < kMany ? kChannels + 1 : 0;
-    if (p.shape.c > kChannels) return RunImages<T, kJoined, kNext>(p, chunks);
+    constexpr int kNext = kChannels < kMostConstant<Params, T, kJoined> ? kChannels + 1 : 0;
+    if (p.shape.c > kChannels) return RunPairs<Params, T, kJoined, kNext>(p, chunks);
   }
   RunOverChunks<LinearGridGrad<Params, T, kChannels, true, kJoined>>(p, chunks);
 }
 
-template <class T>
-void RunPairs(const ops::GridSampler3DBackwardParams& p, const PointChunks& chunks) {
-  using Params = ops::GridSampler3DBackwardParams;
-  if constexpr (std::is_same_v<T, float>) {
-    if (p.shape.c == 1) return RunOverChunks<LinearGridGrad<Params, T, 1, true>>(p, chunks);
-    if (p.shape.c == 2) return RunOverChunks<LinearGridGrad<Params, T, 2, true>>(p, chunks);
-    if (p.shape.c == 3) return RunOverChunks<LinearGridGrad<Params, T, 3, true>>(p, chunks);
-  }
-  RunOverChunks<LinearGridGrad<Params, T, 0, true>>(p, chunks);
-}
-
-// Moving a point moves no nearest pixel: zeros.
-template <class T>
-class NoGridGrad {
- public:
-  explicit NoGridGrad(const ops::GridSampler3DBackwardParams& p)
-      : p_(p), grid_grad_at_(GridPointsOf(p.shape, p.grid_grad_stride)) {}
-
-  void Run(int64_t n, int64_t first, int64_t last) const {
-    const PointTag<base::ComputeType<T>> d;
-    const auto zero = hn::Zero(d);
-    T* const out = static_cast<T*>(p_.grid_grad) + n * p_.grid_grad_stride[0];
-    for (int64_t p = first; p < last; p += Length(d)) {
-      WritePoints(d, grid_grad_at_, out, p, std::min(Length(d), last - p), zero, zero, zero);
-    }
-  }
-
- private:
-  const ops::GridSampler3DBackwardParams& p_;
-  PointStrides grid_grad_at_;
-};
-
 }  // namespace
 
-template <class T>
-void RunElements(const ops::GridSampler2DBackwardParams& p, const PointGathers& gathers) {
-  if (gathers.joined) {
-    RunImages<T, true>(p, gathers.chunks);
-  } else if (gathers.pairs) {
-    RunImages<T, false>(p, gathers.chunks);
-  } else {
-    RunOverChunks<LinearGridGrad<ops::GridSampler2DBackwardParams, T, 0, false>>(p, gathers.chunks);
-  }
-}
-
-template <class T>
-void RunElements(const ops::GridSampler3DBackwardParams& p, const GatheredGridGrad& gathers) {
+template <class T, class Params>
+void RunElements(const Params& p, const PointGathers& gathers) {
   if (p.shape.interpolation == Interpolation::kNearest) {
-    RunOverChunks<NoGridGrad<T>>(p, gathers.chunks);
-  } else if (gathers.pairs) {
-    RunPairs<T>(p, gathers.chunks);
+    RunOverChunks<NoGridGrad<Params, T>>(p, gathers.chunks);
+  } else if (!gathers.pairs) {
+    RunOverChunks<LinearGridGrad<Params, T, 0, false>>(p, gathers.chunks);
+  } else if (kAxesOf<Params> == 2 && gathers.joined) {
+    RunPairs<Params, T, kAxesOf<Params> == 2>(p, gathers.chunks);
   } else {
-    RunOverChunks<LinearGridGrad<ops::GridSampler3DBackwardParams, T, 0, false>>(p, gathers.chunks);
+    RunPairs<Params, T, false>(p, gathers.chunks);
   }
 }
-
 #define PORTACL_RUN_2D(T) \
   void RunElements<T>(const ops::GridSampler2DBackwardParams&, const PointGathers&)
 #define PORTACL_RUN_3D(T) \
-  void RunElements<T>(const ops::GridSampler3DBackwardParams&, const GatheredGridGrad&)
+  void RunElements<T>(const ops::GridSampler3DBackwardParams&, const PointGathers&)
 PORTACL_OF_ELEMENTS(PORTACL_RUN_2D);
 PORTACL_OF_ELEMENTS(PORTACL_RUN_3D);
 #undef PORTACL_RUN_2D
 #undef PORTACL_RUN_3D
 
 #if PORTACL_FIRST_ELEMENTS
-void RunPath(const ops::GridSampler2DBackwardParams& p, const PointGathers& gathers,
-             void* /*workspace*/) {
+template <class Params>
+static void RunGridGrad(const Params& p, const PointGathers& gathers) {
   if (p.shape.interpolation == Interpolation::kBicubic) return RunCubicGridGrad(p, gathers);
   base::DispatchFloating(p.shape.dtype,
                          [&](auto tag) { RunElements<typename decltype(tag)::type>(p, gathers); });
 }
 
-void RunPath(const ops::GridSampler3DBackwardParams& p, const GatheredGridGrad& gathers,
+void RunPath(const ops::GridSampler2DBackwardParams& p, const PointGathers& gathers,
              void* /*workspace*/) {
-  if (p.shape.interpolation == Interpolation::kBicubic) return RunCubicGridGrad(p, gathers);
-  base::DispatchFloating(p.shape.dtype,
-                         [&](auto tag) { RunElements<typename decltype(tag)::type>(p, gathers); });
+  RunGridGrad(p, gathers);
+}
+
+void RunPath(const ops::GridSampler3DBackwardParams& p, const PointGathers& gathers,
+             void* /*workspace*/) {
+  RunGridGrad(p, gathers);
 }
 #endif  // PORTACL_FIRST_ELEMENTS
 

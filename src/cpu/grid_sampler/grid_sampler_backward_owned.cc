@@ -182,9 +182,7 @@ class Owner {
     if (batch.count == 0 && !rounds) return;
     HWY_ALIGN F copy[kBatch];
     for (int64_t c = 0; c < part_.channels; ++c) {
-      const F* const g = joined_ == nullptr ? GradOutput(c, points, copy)
-                                            : JoinedGradOutput(c, image, points.first - before,
-                                                               points.count, copy);
+      const F* const g = GradOutput(c, image, points, copy);
       F* const channel =
           sums_.first + (kStaged ? 0 : image * image_sums_) + c * sums_.channel_stride;
       const int64_t whole = rounds ? points.count / joined_->points : 0;
@@ -209,44 +207,32 @@ class Owner {
     }
   }
 
-  // gradOutput of these points, in the tensor itself or copied.
-  const F* GradOutput(int64_t c, const SomePoints& points, F* HWY_RESTRICT copy) const {
+  // gradOutput of these points, in the tensor itself or copied. Joined ones begin in image `image`.
+  const F* GradOutput(int64_t c, int64_t image, const SomePoints& points,
+                      F* HWY_RESTRICT copy) const {
     const PointStrides& at = grad_output_at_;
-    const T* const from = grad_output_ + c * at.channel_stride;
-    if constexpr (kStaged) {  // all points
+    const T* const from = grad_output_ + image * p_.grad_output_stride[0] + c * at.channel_stride;
+    const bool joined = joined_ != nullptr;
+    const int64_t first = points[0] - (joined ? image * joined_->points : 0);
+    const bool dense =
+        joined ? joined_->dense
+               : at.flat && at.pixel_stride == 1 && points.AreSideBySide(0, points.count);
+    if (!dense) {
+      for (int64_t i = 0; i < points.count; ++i) {
+        copy[i] = base::Widen(from[joined ? joined_->value[first + i] : at.OffsetOf(points[i])]);
+      }
+      return copy;
+    }
+    if constexpr (!kStaged) {
+      return from + first;
+    } else {
       const D d;
       for (int64_t i = 0; i < points.count; i += Length(d)) {
         const int64_t count = std::min(Length(d), points.count - i);
-        hn::Store(ReadChannel(d, at, from, points.first + i, count), d, copy + i);
+        hn::Store(ReadChannel(d, at, from, first + i, count), d, copy + i);
       }
-    } else {
-      if (at.flat && at.pixel_stride == 1 && points.AreSideBySide(0, points.count)) {
-        return from + points[0];
-      }
-      for (int64_t k = 0; k < points.count; ++k) copy[k] = from[at.OffsetOf(points[k])];
+      return copy;
     }
-    return copy;
-  }
-
-  // The same of `count` points from point k of an image on.
-  const F* JoinedGradOutput(int64_t c, int64_t image, int64_t k, int64_t count,
-                            F* HWY_RESTRICT copy) const {
-    const T* const from =
-        grad_output_ + image * p_.grad_output_stride[0] + c * grad_output_at_.channel_stride;
-    if (joined_->dense) {
-      if constexpr (!kStaged) {
-        return from + k;
-      } else {
-        const D d;
-        const PointStrides& at = grad_output_at_;
-        for (int64_t i = 0; i < count; i += Length(d)) {
-          hn::Store(ReadChannel(d, at, from, k + i, std::min(Length(d), count - i)), d, copy + i);
-        }
-        return copy;
-      }
-    }
-    for (int64_t i = 0; i < count; ++i) copy[i] = base::Widen(from[joined_->value[k + i]]);
-    return copy;
   }
 
   HWY_INLINE void Read(const SomePoints& points, int64_t i, int64_t count,
@@ -344,11 +330,7 @@ class Owner {
     };
     return WithIndices(hn::Round(at.x), hn::Round(at.y), hn::Round(at.z),
                        [&](VI column, VI row, VI plane) PORTACL_INLINE_LAMBDA {
-                         if (HWY_UNLIKELY(wraps())) {
-                           column = WrappedIndex(di, column, p_.shape.w);
-                           row = WrappedIndex(di, row, p_.shape.h);
-                           if constexpr (kAxes == 3) plane = WrappedIndex(di, plane, p_.shape.d);
-                         }
+                         if (HWY_UNLIKELY(wraps())) WrapIndices(column, row, plane);
                          cell = ElementsAt<kAxes>(sums_.size, column, row, plane);
                          const auto inside = below(column, 0, p_.shape.w);
                          if constexpr (kAxes == 2)
@@ -382,6 +364,13 @@ class Owner {
 
   bool wraps() const { return p_.shape.padding == ops::Padding::kCircular; }
 
+  HWY_INLINE void WrapIndices(VI& column, VI& row, VI& plane) const {
+    const DI di;
+    column = WrappedIndex(di, column, p_.shape.w);
+    row = WrappedIndex(di, row, p_.shape.h);
+    if constexpr (kAxes == 3) plane = WrappedIndex(di, plane, p_.shape.d);
+  }
+
   // The same if the axes are circular.
   HWY_INLINE VI PlaceWrapped(const Axes<V>& at, VI column, VI row, VI plane, int64_t i,
                              LinearBatch<F, kAxes>* HWY_RESTRICT batch) const {
@@ -389,6 +378,7 @@ class Owner {
     const auto& s = p_.shape;
     const int64_t first_row = kAxes == 2 ? part_.first : 0;
     const int64_t end_row = kAxes == 2 ? part_.end : s.h;
+    WrapIndices(column, row, plane);
     VI taps = hn::And(WrappedTapsAlong<kAxes, 0>(di, column, 0, s.w, s.w),
                       WrappedTapsAlong<kAxes, 1>(di, row, first_row, end_row, s.h));
     VI wrapping = hn::Or(WrapsAlong<0>(di, column, s.w), WrapsAlong<1>(di, row, s.h));
@@ -510,36 +500,25 @@ void RunSlabs(const Params& p, const SlabCut& plan, void* workspace) {
   });
 }
 
-template <class T, class Params>
-void RunSlabs(const Params& p, const SlabCut& plan, void* workspace) {
-  switch (p.shape.interpolation) {
-    case Interpolation::kBilinear:
-      return RunSlabs<T, Interpolation::kBilinear>(p, plan, workspace);
-    case Interpolation::kNearest:
-      return RunSlabs<T, Interpolation::kNearest>(p, plan, workspace);
-    default:
-      return RunSlabs<T, Interpolation::kBicubic>(p, plan, workspace);
-  }
+// Calls run(type tag, constant) with the element type and the interpolation of a call.
+template <class Params, class Run>
+void DispatchModes(const Params& p, const Run& run) {
+  base::DispatchFloating(p.shape.dtype, [&](auto tag) {
+    WithInterpolation(p.shape.interpolation, [&](auto interpolation) { run(tag, interpolation); });
+  });
+}
+
+template <class Params>
+void RunParts(const Params& p, const OwnedParts& parts, void* workspace) {
+  if (p.want_grid_grad) RunPath(p, parts.grid_grad, workspace);
+  DispatchModes(p, [&](auto tag, auto interpolation) {
+    RunSlabs<typename decltype(tag)::type, interpolation>(p, parts.cut, workspace);
+  });
 }
 
 // ---- images -------------------------------------------------------------------------------------
 
 using ImageParams = ops::GridSampler2DBackwardParams;
-
-// gridGrad of a strip's share of image n's points: moving a point moves no nearest pixel.
-template <class F>
-void ClearGridGrad(const ImageParams& p, int64_t n, int64_t strip, int64_t strips) {
-  const int64_t points = p.shape.oh * p.shape.ow;
-  const int64_t first = points * strip / strips;
-  const int64_t end = points * (strip + 1) / strips;
-  F* const grid_grad = static_cast<F*>(p.grid_grad) + n * p.grid_grad_stride[0];
-  const PointStrides at = GridPointsOf(p.shape, p.grid_grad_stride);
-  if (HasDensePairs(at)) return Clear(grid_grad + 2 * first, 2 * (end - first));
-  for (int64_t k = first; k < end; ++k) {
-    F* const pair = grid_grad + at.OffsetOf(k);
-    pair[0] = pair[at.channel_stride] = F{};
-  }
-}
 
 // Strip i % strips of image i / strips.
 template <class F, Interpolation kInterpolation>
@@ -580,23 +559,12 @@ void RunJoinedImages(const ImageParams& p, int64_t grain) {
 
 }  // namespace
 
-void RunPath(const ops::GridSampler3DBackwardParams& p, const OwnedSlabs& plan, void* workspace) {
-  if (p.want_grid_grad) RunPath(p, plan.grid_grad, workspace);
-  base::DispatchFloating(p.shape.dtype, [&](auto tag) {
-    RunSlabs<typename decltype(tag)::type>(p, plan.cut, workspace);
-  });
+void RunPath(const ops::GridSampler3DBackwardParams& p, const OwnedParts& parts, void* workspace) {
+  RunParts(p, parts, workspace);
 }
 
-void RunPath(const ImageParams& p, const OwnedImages& plan, void* workspace) {
-  const bool nearest = p.shape.interpolation == Interpolation::kNearest;
-  if (p.want_grid_grad && !nearest) RunPath(p, plan.grid_grad, workspace);
-  base::DispatchFloating(p.shape.dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    if (p.want_grid_grad && nearest) {
-      for (int64_t n = 0; n < p.shape.n; ++n) ClearGridGrad<T>(p, n, 0, 1);
-    }
-    RunSlabs<T>(p, plan.cut, workspace);
-  });
+void RunPath(const ImageParams& p, const OwnedParts& parts, void* workspace) {
+  RunParts(p, parts, workspace);
 }
 
 void RunPath(const ImageParams& p, const OwnedGeometry& g, void* workspace) {
@@ -616,9 +584,14 @@ void RunPath(const ImageParams& p, const OwnedGeometry& g, void* workspace) {
   base::DispatchFloating(p.shape.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     if constexpr (std::is_same_v<T, base::ComputeType<T>>) {
+      const int64_t points = PointsOf(p.shape);
+      const NoGridGrad<ImageParams, T> zeros(p);
       CodeImages<T, true>(p, g.strips, codes);
       for_strips([&](int64_t i) {
-        if (p.want_grid_grad) ClearGridGrad<T>(p, i / strips, i % strips, strips);
+        const int64_t strip = i % strips;
+        if (p.want_grid_grad) {
+          zeros.Run(i / strips, points * strip / strips, points * (strip + 1) / strips);
+        }
         RunStrip<T, Interpolation::kNearest>(p, g.strips, i, codes);
       });
     }
@@ -626,21 +599,9 @@ void RunPath(const ImageParams& p, const OwnedGeometry& g, void* workspace) {
 }
 
 void RunPath(const ImageParams& p, const JoinedGeometry& g, void* workspace) {
-  const bool nearest = p.shape.interpolation == Interpolation::kNearest;
-  if (p.want_grid_grad && !nearest) RunPath(p, g.grid_grad, workspace);
-  base::DispatchFloating(p.shape.dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    if (p.want_grid_grad && nearest) {
-      Clear(static_cast<T*>(p.grid_grad), p.shape.n * p.grid_grad_stride[0]);
-    }
-    switch (p.shape.interpolation) {
-      case Interpolation::kBilinear:
-        return RunJoinedImages<T, Interpolation::kBilinear>(p, g.grain);
-      case Interpolation::kNearest:
-        return RunJoinedImages<T, Interpolation::kNearest>(p, g.grain);
-      default:
-        return RunJoinedImages<T, Interpolation::kBicubic>(p, g.grain);
-    }
+  if (p.want_grid_grad) RunPath(p, g.grid_grad, workspace);
+  DispatchModes(p, [&](auto tag, auto interpolation) {
+    RunJoinedImages<typename decltype(tag)::type, interpolation>(p, g.grain);
   });
 }
 

@@ -27,14 +27,6 @@ struct CubicGroup {
   HWY_ALIGN int32_t index[kAxes][4][kGroup];
 };
 
-// Calls use(axis number, its coordinates, its extent) for each axis.
-template <class Geometry, class V, class Use>
-HWY_INLINE void ForAxes(const Geometry& geometry, const Axes<V>& at, const Use& use) {
-  use(size_t{0}, at.x, geometry.x);
-  use(size_t{1}, at.y, geometry.y);
-  if constexpr (Geometry::kAxes == 3) use(size_t{2}, at.z, geometry.z);
-}
-
 // The weights and, with kSlopes, slopes of located points from place `i` of the group on. True
 // where all taps of all of them are inside; far beyond, reflected ones may be rounded.
 template <bool kSlopes, class Geometry, class F, class V = hn::Vec<PointTag<F>>>
@@ -118,18 +110,18 @@ HWY_INLINE void AddProduct(bool is_first, V factor, V v, V& sum) {
   sum = is_first ? hn::Mul(factor, v) : hn::MulAdd(factor, v, sum);
 }
 
-// Slopes and value: one channel of many bicubic points, or many channels of one point in the lanes.
-// row(j, v0, v1, v2, v3) reads a row of taps; weight(axis, tap) and slope(axis, tap) are the
-// coefficients'.
+// Slopes and value of bicubic points, or of tricubic ones in plane `k`: one channel of many points,
+// or many channels of one point in the lanes. row(k, j, v0, v1, v2, v3) reads a row of taps;
+// weight(axis, tap) and slope(axis, tap) are the coefficients'.
 template <class D, class Row, class Weight, class Slope, class V = hn::Vec<D>>
-HWY_INLINE void BicubicSlopes(D d, const Row& row, const Weight& weight, const Slope& slope, V& x,
-                              V& y, V& value) {
+HWY_INLINE void PlaneSlopes(D d, size_t k, const Row& row, const Weight& weight, const Slope& slope,
+                            V& x, V& y, V& value) {
   x = hn::Zero(d);
   y = x;
   value = x;
   for (size_t j = 0; j < 4; ++j) {
     V v0, v1, v2, v3;
-    row(j, v0, v1, v2, v3);
+    row(k, j, v0, v1, v2, v3);
     const auto combine = [&](const auto& factor) PORTACL_INLINE_LAMBDA {
       V sum = hn::Mul(factor(0, 0), v0);
       sum = hn::MulAdd(factor(0, 1), v1, sum);
@@ -143,21 +135,24 @@ HWY_INLINE void BicubicSlopes(D d, const Row& row, const Weight& weight, const S
   }
 }
 
-// The slopes of tricubic points: along x and y from each plane's slopes, along z from its value.
-// row(k, j, v0, v1, v2, v3): of plane k.
+// The slopes of bicubic points.
 template <class D, class Row, class Weight, class Slope, class V = hn::Vec<D>>
-HWY_INLINE void TricubicSlopes(D d, const Row& row, const Weight& weight, const Slope& slope, V& x,
-                               V& y, V& z) {
+HWY_INLINE void CubicSlopes(D d, const Row& row, const Weight& weight, const Slope& slope, V& x,
+                            V& y) {
+  V value;
+  PlaneSlopes(d, 0, row, weight, slope, x, y, value);
+}
+
+// The slopes of tricubic points: along x and y from each plane's slopes, along z from its value.
+template <class D, class Row, class Weight, class Slope, class V = hn::Vec<D>>
+HWY_INLINE void CubicSlopes(D d, const Row& row, const Weight& weight, const Slope& slope, V& x,
+                            V& y, V& z) {
   x = hn::Zero(d);
   y = x;
   z = x;
   for (size_t k = 0; k < 4; ++k) {
     V plane_x, plane_y, plane_value;
-    BicubicSlopes(
-        d,
-        [&](size_t j, V& v0, V& v1, V& v2, V& v3)
-            PORTACL_INLINE_LAMBDA { row(k, j, v0, v1, v2, v3); },
-        weight, slope, plane_x, plane_y, plane_value);
+    PlaneSlopes(d, k, row, weight, slope, plane_x, plane_y, plane_value);
     AddProduct(k == 0, weight(2, k), plane_x, x);
     AddProduct(k == 0, weight(2, k), plane_y, y);
     AddProduct(k == 0, slope(2, k), plane_value, z);
@@ -258,6 +253,33 @@ HWY_INLINE bool ArePairs(const Source& source, const Group& group) {
     are = hn::And(are, hn::And(hn::Lt(column, end), hn::Lt(next, end)));
   }
   return hn::AllTrue(di, are);
+}
+
+// Calls use(read) for points anywhere: read(channel, row, v0, v1, v2, v3, none0, none1, none2,
+// none3) reads row `row` (tap / 4) of their taps. Taps outside are `nothing`; the masks say which
+// these are.
+template <class Source, class Group, class V, class Use>
+HWY_INLINE void WithCubicRows(const Source& source, const Group& group, typename Source::VI image,
+                              V nothing, const Use& use) {
+  using M = hn::Mask<typename Source::D>;
+  if constexpr (Source::kAxes == 2 && Source::kInPairs) {
+    if (HWY_LIKELY(ArePairs(source, group))) {
+      return use([&](const auto* channel, size_t row, V& v0, V& v1, V& v2, V& v3, M& none0,
+                     M& none1, M& none2, M& none3) PORTACL_INLINE_LAMBDA {
+        const size_t tap = 4 * row;
+        GatherCubicPair(source, channel, group, tap, image, nothing, v0, v1, none0, none1);
+        GatherCubicPair(source, channel, group, tap + 2, image, nothing, v2, v3, none2, none3);
+      });
+    }
+  }
+  use([&](const auto* channel, size_t row, V& v0, V& v1, V& v2, V& v3, M& none0, M& none1, M& none2,
+          M& none3) PORTACL_INLINE_LAMBDA {
+    const size_t tap = 4 * row;
+    v0 = GatherCubicTap(source, channel, group, tap, image, nothing, none0);
+    v1 = GatherCubicTap(source, channel, group, tap + 1, image, nothing, none1);
+    v2 = GatherCubicTap(source, channel, group, tap + 2, image, nothing, none2);
+    v3 = GatherCubicTap(source, channel, group, tap + 3, image, nothing, none3);
+  });
 }
 
 }  // namespace portacl::cpu::HWY_NAMESPACE

@@ -184,7 +184,7 @@ class DirectSampling {
       return AnyLinear(points, grid_x, grid_y, grid_z);
     }
     source.template WithTapsInside<kHasWindows>(
-        hn::Floor(x), hn::Floor(y), hn::Floor(z), ImagesOf(points), window_trial,
+        Axes(x, y, z), ImagesOf(points), window_trial,
         [&](const auto& gather) PORTACL_INLINE_LAMBDA {
           SumLinear(
               points, Axes(x, y, z),
@@ -203,7 +203,7 @@ class DirectSampling {
       return AnyLinear(points, grid_x, grid_y, grid_y);
     }
     source.WithTaps(
-        hn::Floor(x), hn::Floor(y), y, ImagesOf(points), hn::Set(d, F{-0.0}),
+        Axes(x, y), ImagesOf(points), hn::Set(d, F{-0.0}),
         [&](const auto& gather) PORTACL_INLINE_LAMBDA {
           SumLinear(
               points, Axes(x, y),
@@ -238,13 +238,8 @@ class DirectSampling {
               PORTACL_INLINE_LAMBDA { gather(points.ChannelOf(c), plane, nw, ne, sw, se); },
           [&](V of_taps) PORTACL_INLINE_LAMBDA { return hn::IfThenElse(none, instead, of_taps); });
     };
-    const VI images = ImagesOf(points);
-    if (source_.wraps()) {
-      return source_.template WithWrappedTaps<T>(hn::Floor(x), hn::Floor(y), hn::Floor(z), images,
-                                                 sum);
-    }
-    source_.WithTaps(hn::Floor(x), hn::Floor(y), hn::Floor(z), images, source_.Nothing(F{-0.0}),
-                     sum);
+    source_.template WithTapsOfRule<T>(Axes(x, y, z), ImagesOf(points), source_.Nothing(F{-0.0}),
+                                       sum);
   }
 
   HWY_NOINLINE void RunPadded(int64_t n, int64_t first, int64_t last) const {
@@ -444,34 +439,22 @@ class DirectSampling {
       const V of_tap = CubicWeight(*taps, tap, 0);
       return fills ? of_tap : hn::IfThenZeroElse(outside, of_tap);
     };
-    if constexpr (kAxes == 2 && kPairs) {
-      if (HWY_LIKELY(ArePairs(source_, *taps))) {
-        return ForChannels(points, [&](int64_t c) PORTACL_INLINE_LAMBDA {
-          const T* const channel = points.ChannelOf(c);
-          V sum = hn::Zero(D());
-          for (size_t tap = 0; tap < Group::kTaps; tap += 2) {
-            V first, second;
-            hn::Mask<D> outside, next_outside;
-            GatherCubicPair(source_, channel, *taps, tap, ImagesOf(points), nothing, first, second,
-                            outside, next_outside);
-            sum = hn::MulAdd(weight(tap, outside), first, sum);
-            sum = hn::MulAdd(weight(tap + 1, next_outside), second, sum);
-          }
-          return hn::IfThenElse(none, instead, sum);
-        });
-      }
-    }
-    ForChannels(points, [&](int64_t c) PORTACL_INLINE_LAMBDA {
-      const T* const channel = points.ChannelOf(c);
-      V sum = hn::Zero(D());
-      for (size_t tap = 0; tap < Group::kTaps; ++tap) {
-        hn::Mask<D> outside;
-        const V value =
-            GatherCubicTap(source_, channel, *taps, tap, ImagesOf(points), nothing, outside);
-        sum = hn::MulAdd(weight(tap, outside), value, sum);
-      }
-      return hn::IfThenElse(none, instead, sum);
-    });
+    WithCubicRows(source_, *taps, ImagesOf(points), nothing,
+                  [&](const auto& read) PORTACL_INLINE_LAMBDA {
+                    ForChannels(points, [&](int64_t c) PORTACL_INLINE_LAMBDA {
+                      V sum = hn::Zero(D());
+                      for (size_t row = 0; row < Group::kTaps / 4; ++row) {
+                        V v0, v1, v2, v3;
+                        hn::Mask<D> none0, none1, none2, none3;
+                        read(points.ChannelOf(c), row, v0, v1, v2, v3, none0, none1, none2, none3);
+                        sum = hn::MulAdd(weight(4 * row, none0), v0, sum);
+                        sum = hn::MulAdd(weight(4 * row + 1, none1), v1, sum);
+                        sum = hn::MulAdd(weight(4 * row + 2, none2), v2, sum);
+                        sum = hn::MulAdd(weight(4 * row + 3, none3), v3, sum);
+                      }
+                      return hn::IfThenElse(none, instead, sum);
+                    });
+                  });
   }
 
   const Params& p_;
@@ -483,20 +466,11 @@ class DirectSampling {
 
 template <class T, bool kPairs, bool kJoined, class Params>
 void SampleBy(const Params& p, const PointChunks& chunks) {
-  constexpr bool kImages = kAxesOf<Params> == 2;
-  const auto run = [&](auto kernel) { RunOverChunks<typename decltype(kernel)::type>(p, chunks); };
-  using std::type_identity;
-  switch (p.shape.interpolation) {
-    case Interpolation::kBilinear:
-      return run(
-          type_identity<DirectSampling<Params, T, Interpolation::kBilinear, kPairs, kJoined>>());
-    case Interpolation::kNearest:  // reads no pairs of volumes
-      return run(type_identity<
-                 DirectSampling<Params, T, Interpolation::kNearest, kImages && kPairs, kJoined>>());
-    default:
-      return run(
-          type_identity<DirectSampling<Params, T, Interpolation::kBicubic, kPairs, kJoined>>());
-  }
+  WithInterpolation(p.shape.interpolation, [&](auto mode) {
+    // Nearest reads no pairs of volumes.
+    constexpr bool kReads = kPairs && (kAxesOf<Params> == 2 || mode != Interpolation::kNearest);
+    RunOverChunks<DirectSampling<Params, T, mode, kReads, kJoined>>(p, chunks);
+  });
 }
 
 }  // namespace

@@ -24,6 +24,14 @@ namespace portacl::cpu::HWY_NAMESPACE {
 
 // ---- points -------------------------------------------------------------------------------------
 
+// Calls run(first, last) for ranges of points that cover one image or volume, on all threads.
+template <class Run>
+void ForChunks(const PointChunks& g, const Run& run) {
+  runtime::ParallelFor(g.chunks, g.grain, [&](int64_t begin, int64_t end) {
+    run(begin * g.chunk_points, std::min(end * g.chunk_points, g.points));
+  });
+}
+
 // Calls Kernel(params).Run(n, first, last) for ranges of points that cover all images, on all
 // threads.
 template <class Kernel, class Params>
@@ -66,11 +74,9 @@ HWY_INLINE void ReadPoints(D d, const PointStrides& at, const T* grid, int64_t f
 template <int kAxes, class D, class T, class V = hn::Vec<D>>
 HWY_INLINE void ReadPoints(D d, const PointStrides& at, const T* grid, int64_t first, int64_t count,
                            const Axes<V>& to) {
-  if constexpr (kAxes == 2) {
-    ReadPoints(d, at, grid, first, count, to.x, to.y);
-  } else {
-    ReadPoints(d, at, grid, first, count, to.x, to.y, to.z);
-  }
+  WithAxes<kAxes>(to, [&](auto&... axes) PORTACL_INLINE_LAMBDA {
+    ReadPoints(d, at, grid, first, count, axes...);
+  });
 }
 
 // The plane at `from` at `count` points from `first` on; the other lanes are 0.
@@ -83,17 +89,6 @@ HWY_INLINE hn::Vec<D> ReadChannel(D d, const PointStrides& at, const T* from, in
   HWY_ALIGN hn::TFromD<D> copy[hn::MaxLanes(D())] = {};
   for (int64_t k = 0; k < count; ++k) copy[k] = base::Widen(from[at.OffsetOf(first + k)]);
   return hn::Load(d, copy);
-}
-
-template <class D, class T>
-HWY_INLINE void WriteChannel(D d, hn::Vec<D> v, const PointStrides& at, int64_t first,
-                             int64_t count, T* to) {
-  if (HWY_LIKELY(at.flat && at.pixel_stride == 1 && count == Length(d))) {
-    return StoreNarrow(v, d, to + first);
-  }
-  HWY_ALIGN hn::TFromD<D> lanes[hn::MaxLanes(d)];
-  hn::Store(v, d, lanes);
-  for (int64_t k = 0; k < count; ++k) to[at.OffsetOf(first + k)] = base::Narrow<T>(lanes[k]);
 }
 
 // Writes x, y and, of volumes, z of `count` points from `first` on, rounded once.
@@ -132,12 +127,32 @@ HWY_INLINE void WritePoints(D d, const PointStrides& at, T* out, int64_t first, 
 template <int kAxes, class D, class T, class V = hn::Vec<D>>
 HWY_INLINE void WritePoints(D d, const PointStrides& at, T* out, int64_t first, int64_t count,
                             const Axes<V>& from) {
-  if constexpr (kAxes == 2) {
-    WritePoints(d, at, out, first, count, from.x, from.y);
-  } else {
-    WritePoints(d, at, out, first, count, from.x, from.y, from.z);
-  }
+  WithAxes<kAxes>(from, [&](const auto&... axes) PORTACL_INLINE_LAMBDA {
+    WritePoints(d, at, out, first, count, axes...);
+  });
 }
+
+// gridGrad of nearest points, zeros: moving a point moves no nearest pixel. For RunOverChunks().
+template <class Params, class T>
+class NoGridGrad {
+ public:
+  explicit NoGridGrad(const Params& p) : p_(p), at_(GridPointsOf(p.shape, p.grid_grad_stride)) {}
+
+  // Points [first, last) of image or volume n.
+  void Run(int64_t n, int64_t first, int64_t last) const {
+    constexpr int64_t kAxes = kAxesOf<Params>;
+    T* const out = static_cast<T*>(p_.grid_grad) + n * p_.grid_grad_stride[0];
+    if (HasDensePoints(at_, kAxes)) return Clear(out + kAxes * first, kAxes * (last - first));
+    for (int64_t p = first; p < last; ++p) {
+      T* const point = out + at_.OffsetOf(p);
+      for (int64_t axis = 0; axis < kAxes; ++axis) point[axis * at_.channel_stride] = T{};
+    }
+  }
+
+ private:
+  const Params& p_;
+  PointStrides at_;
+};
 
 // ---- points by blocks of channels ---------------------------------------------------------------
 

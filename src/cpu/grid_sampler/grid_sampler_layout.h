@@ -166,44 +166,33 @@ struct PointStrides {
   }
 };
 
-inline PointStrides PointStridesOf(const ops::GridSampler2DShape& s, int64_t row_stride,
-                                   int64_t pixel_stride, int64_t channel_stride) {
-  if (s.ow == 1) pixel_stride = row_stride;
-  return {row_stride, pixel_stride, channel_stride, s.ow,
-          s.oh == 1 || row_stride == s.ow * pixel_stride};
-}
-
-inline PointStrides PointStridesOf(const ops::GridSampler3DShape& s, int64_t plane_stride,
-                                   int64_t row_stride, int64_t pixel_stride,
-                                   int64_t channel_stride) {
-  const ops::GridSampler2DShape& plane = s;
-  PointStrides points = PointStridesOf(plane, row_stride, pixel_stride, channel_stride);
-  points.plane_points = s.oh * s.ow;
-  points.plane_stride = plane_stride;
-  if (points.plane_points == 1) points.pixel_stride = plane_stride;
-  points.flat =
-      points.flat && (s.od == 1 || plane_stride == points.plane_points * points.pixel_stride);
+// Of a tensor with these strides: the points' axes begin with `first_axis`.
+template <class Shape, size_t kRank>
+PointStrides PointStridesOf(const Shape& s, const std::array<int64_t, kRank>& stride,
+                            size_t first_axis, size_t channel_axis) {
+  const int64_t row = stride[first_axis + kRank - 4];
+  const int64_t pixel = s.ow == 1 ? row : stride[first_axis + kRank - 3];
+  PointStrides points = {row, pixel, stride[channel_axis], s.ow, s.oh == 1 || row == s.ow * pixel};
+  if constexpr (kRank == 5) {
+    points.plane_points = s.oh * s.ow;
+    points.plane_stride = stride[first_axis];
+    if (points.plane_points == 1) points.pixel_stride = points.plane_stride;
+    const bool dense = points.plane_stride == points.plane_points * points.pixel_stride;
+    points.flat = points.flat && (s.od == 1 || dense);
+  }
   return points;
 }
 
 // Of (n, [od,] oh, ow, axes): grid and gridGrad.
-inline PointStrides GridPointsOf(const ops::GridSampler2DShape& s,
-                                 const std::array<int64_t, 4>& stride) {
-  return PointStridesOf(s, stride[1], stride[2], stride[3]);
-}
-inline PointStrides GridPointsOf(const ops::GridSampler3DShape& s,
-                                 const std::array<int64_t, 5>& stride) {
-  return PointStridesOf(s, stride[1], stride[2], stride[3], stride[4]);
+template <class Shape, size_t kRank>
+PointStrides GridPointsOf(const Shape& s, const std::array<int64_t, kRank>& stride) {
+  return PointStridesOf(s, stride, 1, kRank - 1);
 }
 
 // Of (n, c, [od,] oh, ow): output and gradOutput.
-inline PointStrides ValuePointsOf(const ops::GridSampler2DShape& s,
-                                  const std::array<int64_t, 4>& stride) {
-  return PointStridesOf(s, stride[2], stride[3], stride[1]);
-}
-inline PointStrides ValuePointsOf(const ops::GridSampler3DShape& s,
-                                  const std::array<int64_t, 5>& stride) {
-  return PointStridesOf(s, stride[2], stride[3], stride[4], stride[1]);
+template <class Shape, size_t kRank>
+PointStrides ValuePointsOf(const Shape& s, const std::array<int64_t, kRank>& stride) {
+  return PointStridesOf(s, stride, 2, 1);
 }
 
 // Whether a grid's points, and each one's coordinates, follow each other.
@@ -356,6 +345,22 @@ inline PointChunks ChunksOf(int64_t images, int64_t points, int64_t channels, in
   chunks.grain = std::max<int64_t>(1, thread_work / (chunks.chunk_points * channels));
   return chunks;
 }
+
+// A point in each lane of a vector, its taps gathered straight from the images or volumes, without
+// a workspace. In both directions.
+struct PointGathers {
+  PointChunks chunks;
+  bool pairs;   // two taps of a row are read as a pair
+  bool joined;  // of images: one after the other, so that a vector holds points of several
+};
+
+// Both gradients: gridGrad by gathers, if it is wanted. inputGrad: some channels of some rows or
+// planes have one owner, who looks at all points of the image or volume and adds the ones that
+// touch them. Workspace: see SlabCut.
+struct OwnedParts {
+  PointGathers grid_grad;
+  SlabCut cut;
+};
 
 inline PointChunks PointChunksOf(const ops::GridSampler2DShape& s) {
   return ChunksOf(s.n, s.oh * s.ow, s.c, 4096, 16384);  // some 3 and 12 us

@@ -32,15 +32,15 @@ void RunPath(const ops::GridSampler2DBackwardParams& params, const PackedGeometr
              void* workspace);
 void RunPath(const ops::GridSampler2DBackwardParams& params, const JoinedGeometry& images,
              void* workspace);
-void RunPath(const ops::GridSampler2DBackwardParams& params, const OwnedImages& images,
+void RunPath(const ops::GridSampler2DBackwardParams& params, const OwnedParts& parts,
              void* workspace);
 
 void RunPath(const ops::GridSampler3DParams& params, const PointGathers& gathers, void* workspace);
 void RunPath(const ops::GridSampler3DParams& params, const SampledBlocks& blocks, void* workspace);
 
-void RunPath(const ops::GridSampler3DBackwardParams& params, const GatheredGridGrad& gathers,
+void RunPath(const ops::GridSampler3DBackwardParams& params, const PointGathers& gathers,
              void* workspace);
-void RunPath(const ops::GridSampler3DBackwardParams& params, const OwnedSlabs& slabs,
+void RunPath(const ops::GridSampler3DBackwardParams& params, const OwnedParts& parts,
              void* workspace);
 void RunPath(const ops::GridSampler3DBackwardParams& params, const SummedBlocks& blocks,
              void* workspace);

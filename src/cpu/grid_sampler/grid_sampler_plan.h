@@ -27,14 +27,6 @@ struct SamplingGeometry {
   uint64_t slab_bytes;
 };
 
-// A point in each lane of a vector, its taps gathered straight from the images or volumes, without
-// a workspace.
-struct PointGathers {
-  PointChunks chunks;
-  bool pairs;   // two taps of a row are read as a pair
-  bool joined;  // of images: one after the other, so that a vector holds points of several
-};
-
 // "direct" has PointGathers.
 struct GridSampler2DPlan : base::PathPlan<SamplingGeometry, PointGathers> {
   static constexpr std::array kPaths = {"direct", "slab"};

@@ -224,6 +224,24 @@ struct Axes {
   V& z;
 };
 
+// Calls use(x, y) or use(x, y, z).
+template <int kAxes, class V, class Use>
+HWY_INLINE void WithAxes(const Axes<V>& axes, const Use& use) {
+  if constexpr (kAxes == 2) {
+    use(axes.x, axes.y);
+  } else {
+    use(axes.x, axes.y, axes.z);
+  }
+}
+
+// Calls use(axis number, its coordinates, its extent) for each axis.
+template <class Geometry, class V, class Use>
+HWY_INLINE void ForAxes(const Geometry& geometry, const Axes<V>& at, const Use& use) {
+  use(size_t{0}, at.x, geometry.x);
+  use(size_t{1}, at.y, geometry.y);
+  if constexpr (Geometry::kAxes == 3) use(size_t{2}, at.z, geometry.z);
+}
+
 // Which points, by coordinates on the grid, the rule replaces: ref's IsOutside on any axis.
 template <class D, class Geometry, class V = hn::Vec<D>>
 HWY_INLINE hn::Mask<D> AreReplaced(D d, const Geometry& geometry, const Axes<V>& grid) {
@@ -231,15 +249,12 @@ HWY_INLINE hn::Mask<D> AreReplaced(D d, const Geometry& geometry, const Axes<V>&
   const PointRule& rule = geometry.rule;
   auto replaced = hn::MaskFromVec(hn::Zero(d));
   if (!rule.replaces_outside) return replaced;
-  const auto add = [&](V x, const auto& axis) PORTACL_INLINE_LAMBDA {
+  ForAxes(geometry, grid, [&](size_t, V x, const auto& axis) PORTACL_INLINE_LAMBDA {
     const V at = hn::IfThenElse(hn::IsInf(x), x, Unpadded(d, x, axis, rule));
     const F edge = rule.align_corners ? F{0} : F{0.5};
     const auto low = hn::Lt(at, hn::Set(d, -edge));
     replaced = hn::Or(replaced, hn::Or(low, hn::Gt(at, hn::Set(d, axis.last + edge))));
-  };
-  add(grid.x, geometry.x);
-  add(grid.y, geometry.y);
-  if constexpr (Geometry::kAxes == 3) add(grid.z, geometry.z);
+  });
   return replaced;
 }
 
@@ -308,30 +323,31 @@ HWY_INLINE bool LocateInside(D d, const Geometry& geometry, const Axes<V>& grid,
   return geometry.rule.padding != ops::Padding::kReflection && hn::AllTrue(d, inside);
 }
 
-// LocatePoints() for kernels with points mostly inside.
+// The same, and points that no padding concerns move to their coordinates.
 template <class D, class Geometry, class V = hn::Vec<D>>
-HWY_INLINE hn::Mask<D> LocateTaps(D d, const Geometry& geometry, const Axes<V>& at) {
+HWY_INLINE bool MoveInside(D d, const Geometry& geometry, const Axes<V>& at) {
   V x, y, z;
-  if (HWY_LIKELY(LocateInside(d, geometry, at, Axes(x, y, z)))) {
+  const bool inside = LocateInside(d, geometry, at, Axes(x, y, z));
+  if (HWY_LIKELY(inside)) {
     at.x = x;
     at.y = y;
     if constexpr (Geometry::kAxes == 3) at.z = z;
-    return hn::MaskFromVec(hn::Zero(d));
   }
+  return inside;
+}
+
+// LocatePoints() for kernels with points mostly inside.
+template <class D, class Geometry, class V = hn::Vec<D>>
+HWY_INLINE hn::Mask<D> LocateTaps(D d, const Geometry& geometry, const Axes<V>& at) {
+  if (HWY_LIKELY(MoveInside(d, geometry, at))) return hn::MaskFromVec(hn::Zero(d));
   return LocatePoints(d, geometry, at);
 }
 
 // LocateValues() for kernels with points mostly inside, where unusable points are NaN.
 template <class D, class Geometry, class V = hn::Vec<D>>
 HWY_INLINE hn::Mask<D> LocateTaps(D d, const Geometry& geometry, const Axes<V>& at, V& instead) {
-  V x, y, z;
-  if (HWY_LIKELY(LocateInside(d, geometry, at, Axes(x, y, z)))) {
-    at.x = x;
-    at.y = y;
-    if constexpr (Geometry::kAxes == 3) at.z = z;
-    instead = hn::Zero(d);
-    return hn::MaskFromVec(instead);
-  }
+  instead = hn::Zero(d);
+  if (HWY_LIKELY(MoveInside(d, geometry, at))) return hn::MaskFromVec(instead);
   const V nan = hn::Set(d, std::numeric_limits<hn::TFromD<D>>::quiet_NaN());
   return LocateValues(d, geometry, at, nan, instead);
 }
@@ -341,46 +357,6 @@ template <class D, class V = hn::Vec<D>, class M = hn::Mask<D>>
 HWY_INLINE V FinishGrad(D d, V sum, V slope, M unusable, M infinite) {
   const V nan = hn::Set(d, std::numeric_limits<hn::TFromD<D>>::quiet_NaN());
   return hn::IfThenElse(unusable, nan, hn::IfThenZeroElse(infinite, hn::Mul(sum, slope)));
-}
-
-// Coordinates of up to kGroup points after the padding. Points that touch nothing, unusable and
-// infinite ones, are moved to `nowhere`, a coordinate without taps.
-template <class F>
-HWY_INLINE void LocateGroup(const F* HWY_RESTRICT grid_x, const F* HWY_RESTRICT grid_y,
-                            const PointGeometry<F>& geometry, F* HWY_RESTRICT x,
-                            F* HWY_RESTRICT y) {
-  const PointTag<F> d;
-  for (size_t i = 0; i < kGroup; i += hn::Lanes(d)) {
-    auto at_x = hn::LoadU(d, grid_x + i);
-    auto at_y = hn::LoadU(d, grid_y + i);
-    LocatePoints(d, geometry, Axes(at_x, at_y));
-    hn::StoreU(at_x, d, x + i);
-    hn::StoreU(at_y, d, y + i);
-  }
-}
-
-// Reads the grid's points [first, first + count) of one image, count <= kGroup, into x and y
-// (kGroup each; the rest repeats harmless values).
-template <class T, class F = base::ComputeType<T>>
-HWY_INLINE void ReadGrid(const PointStrides& at, const T* image, int64_t first, int64_t count,
-                         F* HWY_RESTRICT x, F* HWY_RESTRICT y) {
-  const PointTag<F> d;
-  if (HasDensePairs(at) && count == int64_t{kGroup}) {
-    const T* from = image + 2 * first;
-    for (size_t i = 0; i < kGroup; i += hn::Lanes(d)) {
-      auto even = hn::Zero(d);
-      auto odd = hn::Zero(d);
-      LoadDeinterleaved2(d, from + 2 * i, even, odd);
-      hn::StoreU(even, d, x + i);
-      hn::StoreU(odd, d, y + i);
-    }
-    return;
-  }
-  for (int64_t i = 0; i < int64_t{kGroup}; ++i) {
-    const T* from = image + at.OffsetOf(first + std::min(i, count - 1));
-    x[i] = base::Widen(from[0]);
-    y[i] = base::Widen(from[at.channel_stride]);
-  }
 }
 
 }  // namespace portacl::cpu::HWY_NAMESPACE

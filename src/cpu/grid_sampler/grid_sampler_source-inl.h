@@ -24,6 +24,19 @@ namespace portacl::cpu::HWY_NAMESPACE {
 
 using ops::Interpolation;
 
+// Calls run(constant) with the interpolation of a call.
+template <class Run>
+void WithInterpolation(Interpolation interpolation, const Run& run) {
+  switch (interpolation) {
+    case Interpolation::kBilinear:
+      return run(std::integral_constant<Interpolation, Interpolation::kBilinear>());
+    case Interpolation::kNearest:
+      return run(std::integral_constant<Interpolation, Interpolation::kNearest>());
+    default:
+      return run(std::integral_constant<Interpolation, Interpolation::kBicubic>());
+  }
+}
+
 // Calls use(p, count, x, y, z) for the points [first, last) of an image or volume, vector by
 // vector: the coordinates on the grid of `count` points from p on.
 template <int kAxes, class T, class Use>
@@ -208,16 +221,16 @@ struct TapSource {
     return hn::Set(D(), fills ? static_cast<F>(rule.fill) : otherwise);
   }
 
-  // Calls use(gather) for points strictly inside, floored: gather(channel, plane, nw, ne, sw, se)
+  // Calls use(gather) for points strictly inside: gather(channel, plane, nw, ne, sw, se)
   // reads the taps in the plane above them (0) or below them (1). kWindows: there may be windows.
   // `image`: each lane's image, as an offset from the channel's.
   template <bool kWindows, class Use>
-  HWY_INLINE void WithTapsInside(V x0, V y0, V z0, VI image, Trial& window_trial,
+  HWY_INLINE void WithTapsInside(const Axes<V>& point, VI image, Trial& window_trial,
                                  const Use& use) const {
     const D d;
-    VI column = ToIndex(d, x0);
-    VI row = ToIndex(d, y0);
-    VI above = kAxes == 3 ? ToIndex(d, z0) : row;
+    VI column = ToIndex(d, hn::Floor(point.x));
+    VI row = ToIndex(d, hn::Floor(point.y));
+    VI above = kAxes == 3 ? ToIndex(d, hn::Floor(point.z)) : row;
     const VI at = hn::Add(OffsetsOf(column, row, above), image);
     constexpr bool kInWindows = kWindows && kPairs && kHasFloatWindows && std::is_same_v<F, float>;
     TapWindow window;
@@ -244,7 +257,7 @@ struct TapSource {
   //   nw ne    at `upper`     Which taps they are, KeepTaps() finds out. Points without taps have
   //   sw se    at `lower`     the coordinate kNowhere.
   template <class Use>
-  HWY_INLINE void WithTaps(V x0, V y0, V z0, VI image, V nothing, const Use& use) const {
+  HWY_INLINE void WithTaps(const Axes<V>& point, VI image, V nothing, const Use& use) const {
     const D d;
     const DI di;
     const VI zero = hn::Zero(di);
@@ -252,52 +265,49 @@ struct TapSource {
     const auto nearest = [&](VI at, int32_t last)
                              HWY_ATTR { return hn::Min(hn::Max(at, zero), hn::Set(di, last)); };
     // Far away the index is one of the least or greatest: outside as well.
-    const VI column = ToIndex(d, x0);
-    const VI row = ToIndex(d, y0);
+    const VI column = ToIndex(d, hn::Floor(point.x));
+    const VI row = ToIndex(d, hn::Floor(point.y));
     const VI pair = nearest(column, std::max(size.width - 2, 0));
     const VI upper = nearest(row, size.height - 1);
     const VI lower = nearest(hn::Add(row, one), size.height - 1);
-    if constexpr (kAxes == 2) {
-      const VI at_upper = hn::Add(OffsetsOf(pair, upper, zero), image);
-      const VI at_lower = hn::Add(OffsetsOf(pair, lower, zero), image);
-      use([&](const auto* channel, auto, V& nw, V& ne, V& sw, V& se) PORTACL_INLINE_LAMBDA {
-        GatherRow<kPairs>(d, channel, at_upper, size.pixel, nw, ne);
-        GatherRow<kPairs>(d, channel, at_lower, size.pixel, sw, se);
-        KeepTaps(column, row, nothing, nw, ne, sw, se);
-      });
-    } else {
-      const VI above = ToIndex(d, z0);
-      const VI below = hn::Add(above, one);
-      const VI top = nearest(above, size.depth - 1);
-      const VI bottom = nearest(below, size.depth - 1);
-      const VI top_upper = OffsetsOf(pair, upper, top);
-      const VI top_lower = OffsetsOf(pair, lower, top);
-      const VI bottom_upper = OffsetsOf(pair, upper, bottom);
-      const VI bottom_lower = OffsetsOf(pair, lower, bottom);
-      const auto read = [&](const auto* channel, VI at_upper, VI at_lower, VI plane, V& nw, V& ne,
-                            V& sw, V& se) PORTACL_INLINE_LAMBDA {
-        GatherRow<kPairs>(d, channel, at_upper, size.pixel, nw, ne);
-        GatherRow<kPairs>(d, channel, at_lower, size.pixel, sw, se);
-        KeepTaps(column, row, nothing, nw, ne, sw, se);
-        const auto inside = ValueMask(d, IsBelow(di, plane, hn::Set(di, size.depth)));
+    const VI above = kAxes == 3 ? ToIndex(d, hn::Floor(point.z)) : zero;
+    const VI below = hn::Add(above, one);
+    const VI top = kAxes == 3 ? nearest(above, size.depth - 1) : zero;
+    const VI bottom = kAxes == 3 ? nearest(below, size.depth - 1) : zero;
+    const VI top_upper = hn::Add(OffsetsOf(pair, upper, top), image);
+    const VI top_lower = hn::Add(OffsetsOf(pair, lower, top), image);
+    const VI bottom_upper = hn::Add(OffsetsOf(pair, upper, bottom), image);
+    const VI bottom_lower = hn::Add(OffsetsOf(pair, lower, bottom), image);
+    use([&](const auto* channel, auto plane, V& nw, V& ne, V& sw, V& se) PORTACL_INLINE_LAMBDA {
+      constexpr bool kTop = decltype(plane)::value == 0;
+      GatherRow<kPairs>(d, channel, kTop ? top_upper : bottom_upper, size.pixel, nw, ne);
+      GatherRow<kPairs>(d, channel, kTop ? top_lower : bottom_lower, size.pixel, sw, se);
+      KeepTaps(column, row, nothing, nw, ne, sw, se);
+      if constexpr (kAxes == 3) {
+        const VI depth = hn::Set(di, size.depth);
+        const auto inside = ValueMask(d, IsBelow(di, kTop ? above : below, depth));
         nw = hn::IfThenElse(inside, nw, nothing);
         ne = hn::IfThenElse(inside, ne, nothing);
         sw = hn::IfThenElse(inside, sw, nothing);
         se = hn::IfThenElse(inside, se, nothing);
-      };
-      use([&](const auto* channel, auto plane, V& nw, V& ne, V& sw, V& se) PORTACL_INLINE_LAMBDA {
-        if constexpr (decltype(plane)::value == 0) {
-          read(channel, top_upper, top_lower, above, nw, ne, sw, se);
-        } else {
-          read(channel, bottom_upper, bottom_lower, below, nw, ne, sw, se);
-        }
-      });
+      }
+    });
+  }
+
+  // The same by the rule's padding.
+  template <class T, class Use>
+  HWY_INLINE void WithTapsOfRule(const Axes<V>& point, VI image, V nothing, const Use& use) const {
+    if (geometry.rule.padding == ops::Padding::kCircular) {
+      WithWrappedTaps<T>(point, image, use);
+    } else {
+      WithTaps(point, image, nothing, use);
     }
   }
 
+ private:
   // The same for points of circular images or volumes, from which each tap is read by itself.
   template <class T, class Use>
-  HWY_INLINE void WithWrappedTaps(V x0, V y0, V z0, VI image, const Use& use) const {
+  HWY_INLINE void WithWrappedTaps(const Axes<V>& point, VI image, const Use& use) const {
     const D d;
     const DI di;
     const VI zero = hn::Zero(di);
@@ -307,8 +317,8 @@ struct TapSource {
       const VI index = WrappedIndex(di, at, extent);
       return hn::IfThenElseZero(IsBelow(di, index, hn::Set(di, extent)), index);
     };
-    const VI column = ToIndex(d, x0);
-    const VI row = ToIndex(d, y0);
+    const VI column = ToIndex(d, hn::Floor(point.x));
+    const VI row = ToIndex(d, hn::Floor(point.y));
     VI west, east, west_of_pair, east_of_pair;
     PlaceElements<T>(wrapped(column, size.width), zero, zero, west, west_of_pair);
     PlaceElements<T>(wrapped(hn::Add(column, one), size.width), zero, zero, east, east_of_pair);
@@ -317,7 +327,7 @@ struct TapSource {
     VI top = zero;
     VI bottom = zero;
     if constexpr (kAxes == 3) {
-      const VI plane = ToIndex(d, z0);
+      const VI plane = ToIndex(d, hn::Floor(point.z));
       top = wrapped(plane, size.depth);
       bottom = wrapped(hn::Add(plane, one), size.depth);
     }
@@ -332,7 +342,6 @@ struct TapSource {
     });
   }
 
- private:
   // Makes taps of one plane's pairs: those outside the image become `nothing`.
   HWY_INLINE void KeepTaps(VI column, VI row, V nothing, V& nw, V& ne, V& sw, V& se) const {
     const D d;

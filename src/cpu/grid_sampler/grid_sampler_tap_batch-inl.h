@@ -45,29 +45,25 @@ HWY_INLINE VI TapsAlong(DI di, VI at, int64_t first, int64_t end) {
                 BitsBelow(di, hn::Add(own, hn::Set(di, 1)), end - first, kHigh));
 }
 
-// The same on a circular axis of `extent` elements, for points that Wrap() placed.
+// The same on a circular axis of `extent` elements, for first taps that WrappedIndex() made.
 template <int kAxes, int kAxis, class DI, class VI = hn::Vec<DI>>
 HWY_INLINE VI WrappedTapsAlong(DI di, VI at, int64_t first, int64_t end, int64_t extent) {
   constexpr int32_t kLow = (kAxis == 0 ? 0x55 : kAxis == 1 ? 0x33 : 0x0F) & kAllTaps<kAxes>;
   constexpr int32_t kHigh = kAllTaps<kAxes> & ~kLow;
   const VI begin = hn::Set(di, static_cast<int32_t>(first));
-  const VI next = hn::Add(at, hn::Set(di, 1));
-  return hn::Or(BitsBelow(di, hn::Sub(WrappedIndex(di, at, extent), begin), end - first, kLow),
-                BitsBelow(di, hn::Sub(WrappedIndex(di, next, extent), begin), end - first, kHigh));
+  const VI next = WrappedIndex(di, hn::Add(at, hn::Set(di, 1)), extent);
+  return hn::Or(BitsBelow(di, hn::Sub(at, begin), end - first, kLow),
+                BitsBelow(di, hn::Sub(next, begin), end - first, kHigh));
 }
 
-// Bits above the taps: of axis a, bit kWrapBit + 2 a says that the point's first tap is in front of
-// element 0, and the next bit that the second tap is behind the last element.
+// Bits above the taps: bit kWrapBit + a says that the point's first tap is the last one of axis a,
+// and its second tap the first one.
 inline constexpr int kWrapBit = 8;
 
 template <int kAxis, class DI, class VI = hn::Vec<DI>>
 HWY_INLINE VI WrapsAlong(DI di, VI at, int64_t extent) {
-  constexpr int32_t kBefore = 1 << (kWrapBit + 2 * kAxis);
   const VI last = hn::Set(di, static_cast<int32_t>(extent - 1));
-  const auto bits = [&](VI end, int32_t value) HWY_ATTR {
-    return hn::IfThenElseZero(hn::Eq(at, end), hn::Set(di, value));
-  };
-  return hn::Or(bits(hn::Set(di, -1), kBefore), bits(last, 2 * kBefore));
+  return hn::IfThenElseZero(hn::Eq(at, last), hn::Set(di, 1 << (kWrapBit + kAxis)));
 }
 
 // How far tap `tap` of such a point is from where its neighbours would have it, in elements.
@@ -75,12 +71,10 @@ template <int kAxes>
 HWY_NOINLINE int64_t WrapOf(const VolumeStrides& size, int32_t taps, size_t tap) {
   const int32_t extents[] = {size.width, size.height, size.depth};
   const int32_t strides[] = {size.pixel, size.row, size.plane};
+  const size_t wraps = static_cast<size_t>(taps >> kWrapBit) & tap;
   int64_t shift = 0;
   for (size_t axis = 0; axis < size_t{kAxes}; ++axis) {
-    const int32_t wraps = taps >> (kWrapBit + 2 * axis);
-    const int64_t period = int64_t{extents[axis]} * strides[axis];
-    if ((tap >> axis & 1) == 0 && (wraps & 1) != 0) shift += period;
-    if ((tap >> axis & 1) != 0 && (wraps & 2) != 0) shift -= period;
+    if ((wraps >> axis & 1) != 0) shift -= int64_t{extents[axis]} * strides[axis];
   }
   return shift;
 }
