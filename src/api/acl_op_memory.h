@@ -18,7 +18,7 @@ namespace portacl::api {
 std::string_view AxesOf(base::Format format, std::string_view own);
 
 // Gives a tensor, dense in its description's format, the strides of the memory that the description
-// says. `name` is "input 1" or the like; ACL_ERROR_FORMAT_NOT_MATCH for a layout that is no order
+// says. `name` is "input 1" or the like. ACL_ERROR_FORMAT_NOT_MATCH for a layout that is no order
 // of the same axes, `mismatch` for a shape that does not fit.
 base::Status ApplyLayout(const std::string& name, int32_t mismatch, const aclTensorDesc& desc,
                          base::TensorDesc* tensor);

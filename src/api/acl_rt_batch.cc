@@ -47,7 +47,7 @@ Status CheckBatch(const Batch& batch) {
   return {};
 }
 
-// The kind of copy that two places make; ACL_ERROR_RT_PARAM_INVALID for places that are none.
+// The kind of copy between two places. ACL_ERROR_RT_PARAM_INVALID if one of them is no place.
 Status KindOf(const aclrtMemcpyBatchAttr& attr, int32_t* kind) {
   for (const aclrtMemLocation* place : {&attr.dstLoc, &attr.srcLoc}) {
     const int32_t type = RawValue(place->type);

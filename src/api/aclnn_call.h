@@ -20,7 +20,7 @@
 namespace portacl::api {
 
 // Reads a call's handles and keeps what they stand for alive. A null handle gives null, which the
-// operator's own first check reports; a handle that is not live gives an empty stand-in and a
+// operator's own first check reports. A handle that is not live gives an empty stand-in and a
 // status, to be asked for once that check has passed.
 class Arguments {
  public:

@@ -58,7 +58,7 @@ base::Status ReadText(const char* path, std::string* text) {
   return Error(ACL_ERROR_INVALID_FILE, "configPath {} is no file that can be read", path);
 }
 
-// Collects the names of a file's sections without a tree of values: the library's tree asks for
+// Collects the names of a file's sections without a tree of values. The library's tree asks for
 // memory when it is destroyed, and ends the process if there is none.
 class Sections : public nlohmann::json_sax<nlohmann::json> {
  public:

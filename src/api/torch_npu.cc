@@ -103,7 +103,7 @@ PORTACL_API void* portaclNpuHostAddress(const void* address, size_t bytes) {
   return code == 0 ? host : nullptr;
 }
 
-// Whether somebody reads of calls: in the timeline, the log, or the log of calls.
+// Whether the timeline, the log or the log of calls is on.
 PORTACL_API int32_t portaclNpuWatched(void) {
   return portacl::api::GuardedValue<int32_t>(__func__, 0, [] {
     return rt::TraceEnabled() || base::LogEnabled(base::LogLevel::kDebug) || base::CallLogEnabled()

@@ -1,5 +1,5 @@
 // The live handles of one kind. An opaque pointer from a caller is looked up here before it is
-// touched: a null, foreign or destroyed handle is an error and never a crash.
+// touched. A null, foreign or destroyed handle is an error and never a crash.
 #ifndef PORTACL_BASE_HANDLE_TABLE_H_
 #define PORTACL_BASE_HANDLE_TABLE_H_
 
@@ -20,7 +20,7 @@ namespace portacl::base {
 // thread destroys the handle.
 //
 // The address of a destroyed handle is not used again before kQuarantine more were destroyed, as a
-// rule kShards times as many: a stale handle is an error, not the new object at its address.
+// rule kShards times as many. A stale handle is an error, not the new object at its address.
 template <class T>
 class HandleTable {
  public:

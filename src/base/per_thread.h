@@ -8,14 +8,14 @@
 
 #include "base/fork.h"
 
-// The variable lies in the memory that a thread is started with: reading it allocates nothing,
+// The variable lies in the memory that a thread is started with. Reading it allocates nothing,
 // while the usual model of a shared library ends the process if memory has run out.
 #define PORTACL_STARTS_WITH_THREAD [[gnu::tls_model("initial-exec")]]
 
 namespace portacl::base {
 
 // A thread_local object with a destructor is gone before atexit handlers and the destructors of
-// static and other thread_local objects run; these may call the library. This object is made at its
+// static and other thread_local objects run. These may call the library. This object is made at its
 // first use, at any time. It ends after all of them, with its thread, or never on the thread that
 // ends the process.
 template <class T>

@@ -62,7 +62,7 @@ auto Dispatch(Compute compute, F&& f) {
   return f(base::TypeTag<float>{});
 }
 
-// Rounds to FLOAT so that a second rounding, to fewer bits, gives the same as one rounding: a value
+// Rounds to FLOAT so that a second rounding, to fewer bits, gives the same as one rounding. A value
 // between two numbers becomes the one with an odd last bit.
 float OddFloat(float value) { return value; }
 float OddFloat(double value) {

@@ -106,7 +106,7 @@ struct Taps<F, 0> {
 };
 
 // A thread makes kWidth elements of a row, or of the kChannels channels of a pixel that lie side by
-// side; one of both is 1.
+// side. One of both is 1.
 template <class T, int kWidth, int kChannels, bool kBackward, int kMost>
 struct AllAxes {
   using F = ComputeType<T>;

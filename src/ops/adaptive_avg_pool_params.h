@@ -32,7 +32,7 @@ constexpr PoolWindow PoolWindowOf(int64_t i, int64_t extent, int64_t other) {
 //   image_grad[i] = sum over all o with i in their window of pooled_grad[o] / k_d / k_h / k_w
 // Sums begin with +0 and add one after the other, in row-major order. Bytes, forward only: the
 // exact quotient, halves rounded up. Axes are d, h, w; those that a call lacks have an extent of 1.
-// Strides (n, c, d, h, w) in elements, any sign; 0 only in what is read.
+// Strides (n, c, d, h, w) in elements, any sign; 0 only in inputs.
 struct AdaptiveAvgPoolParams {
   base::DType dtype = base::DType::kFloat;
   bool backward = false;  // reads `pooled` and writes `image`

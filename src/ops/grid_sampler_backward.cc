@@ -27,7 +27,7 @@ class GridSamplerBackwardPlan final : public Plan {
     params_.shape = ShapeOf<decltype(params_.shape)>(call, input, grid);
     params_.want_input_grad = IsWanted(call, 0);
     params_.want_grid_grad = IsWanted(call, 1);
-    // Only gridGrad reads what is outside.
+    // Only gridGrad reads taps outside.
     if (params_.shape.padding == Padding::kConstant && !ReadsImage()) {
       params_.shape.padding = Padding::kZeros;
     }
@@ -74,7 +74,7 @@ class GridSamplerBackwardPlan final : public Plan {
 
  private:
   // Nearest has gridGrad 0 whatever the inputs hold, and only gridGrad needs the image. A run may
-  // have no address of an input that it does not read or that is empty: its strides are 0 then, by
+  // have no address of an input that it does not read or that is empty. Its strides are 0 then, by
   // which kernels step from it all the same.
   bool ReadsImage() const {
     return params_.want_grid_grad && params_.shape.interpolation != Interpolation::kNearest;

@@ -22,7 +22,7 @@ struct NearestCall {
 base::Status PlanNearest(const Call& call, const NearestCall& wanted,
                          std::shared_ptr<const Plan>* plan);
 
-// The same of bytes, whose kernels are those of weighted resizing.
+// The same of bytes, with the kernels of weighted resizing.
 base::Status PlanNearestOfBytes(const Call& call, const NearestCall& wanted,
                                 std::shared_ptr<const Plan>* plan);
 

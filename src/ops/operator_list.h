@@ -137,7 +137,7 @@ struct Parameter {
 
   Kind kind;
   const char* name;  // "" where this function lacks what others of the operator have: it is null
-  // Tensors, kInts and kSizes: the extents by symbol, "N,C,OH,OW"; the same symbol is the same
+  // Tensors, kInts and kSizes: the extents by symbol, "N,C,OH,OW". The same symbol is the same
   // number, and O stands before extents of the resized side. "*" is L, "H,W" or "D,H,W". kBools:
   // the outputs. kMode, kWord: the words, "zeros|border".
   const char* symbols;
@@ -164,7 +164,7 @@ constexpr std::string_view PartOf(const Parameter& parameter, size_t index) {
 }
 constexpr size_t PartsOf(const Parameter& parameter) { return parameter.parts; }
 
-// Of all functions whose pages have the same.
+// Of all functions with these rows on their pages.
 inline constexpr DTypesOfProfiles kFloats = {.atlas_a2 = "FLOAT FLOAT16 BF16",
                                              .atlas_training = "FLOAT FLOAT16",
                                              .open = "FLOAT FLOAT16 BF16 DOUBLE"};
@@ -316,7 +316,7 @@ constexpr const Signature* FindByGraphName(std::string_view name) {
 constexpr const OperatorRow& RowOf(Op op) { return kOperators[static_cast<size_t>(op)]; }
 
 // The function of the aclnn API that calls `op` on tensors of `axes` spatial axes: the first, where
-// there are several; null where there is none.
+// there are several. Null where there is none.
 constexpr const Signature* AclnnOf(Op op, int axes, bool antialias = false) {
   for (const Signature* const function : kAclnnFunctions) {
     const Traits& traits = function->traits;

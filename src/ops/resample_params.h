@@ -45,11 +45,11 @@ inline int32_t FixedWeight(const int32_t* weight, int64_t tap) {
 
 // (N, C, D, H, W); operators of fewer axes have D = 1 and H = 1. Strides in elements, any sign; 0
 // only in the input. Forward adds up along W, then H, then D, from -0 (so that the first tap is
-// weight * value); backward along D, then H, then W, from +0. Results between the axes stay in the
+// weight * value). Backward along D, then H, then W, from +0. Results between the axes stay in the
 // compute type. Each sum is acc = fma(weight, value, acc) in the order of its taps.
 //
 // Bytes: each sum is 2^(shift - 1) + weight * value + ..., modulo 2^32, shifted right by `shift`
-// bits and clamped to 0..255; results between the axes are bytes. `backward` only says the order.
+// bits and clamped to 0..255. Results between the axes are bytes. `backward` only says the order.
 struct ResampleParams {
   base::DType dtype = base::DType::kFloat;
   bool backward = false;

@@ -24,7 +24,7 @@ std::array<int, kAxes> AxesOf(const TensorDesc& tensor) {
   return {0, 1, 2, 3};
 }
 
-// How many outputs the page makes of `in` elements; maybe no number at all.
+// How many outputs the page makes of `in` elements. May be NaN or infinite.
 double Resized(int64_t in, float scale) {
   return std::floor(static_cast<double>(in) * static_cast<double>(scale));
 }

@@ -63,7 +63,7 @@ struct Tensors {
   TensorDesc image;
   TensorDesc boxes;
   const TensorDesc* indices;  // null: an image's number stands in its box
-  const TensorDesc* values;   // of a maximum, whose gradient depends on them
+  const TensorDesc* values;   // of maxima, which have a gradient by them
 };
 
 class RoiAlignChecks {
@@ -173,7 +173,7 @@ class RoiAlignChecks {
                             pooled.ToString(), dims.ToString());
   }
 
-  // Whose maximum a gradient goes to.
+  // The values of a maximum: its gradient goes to one of them.
   Status Values(const Tensors& t) const {
     if (!backward_ || call_.mode(0) == 0) return {};
     if (t.values == nullptr) {

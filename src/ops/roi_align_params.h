@@ -1,4 +1,4 @@
-// Parameters of RoiAlign's kernels, and where the samples of a roi lie: one definition for all
+// Parameters of RoiAlign's kernels, and where the samples of a roi lie. One definition for all
 // kernels, since the bits of a coordinate decide which pixels a sample names.
 #ifndef PORTACL_OPS_ROI_ALIGN_PARAMS_H_
 #define PORTACL_OPS_ROI_ALIGN_PARAMS_H_
@@ -21,9 +21,9 @@ enum class RoiAlignMode : int32_t {
   kMaxCorners = 2,  // of each sample's four weighted corners
 };
 
-// With T = float (double for double): each roi is cut into pooled_height x pooled_width bins; an
-// element of `pooled` is the average (or the maximum) of the samples of its bin, an element of the
-// image's gradient what its transpose adds. Strides in elements, any sign; 0 only in what is read.
+// With T = float (double for double): each roi is cut into pooled_height x pooled_width bins. An
+// element of `pooled` is the average (or the maximum) of the samples of its bin. The image's
+// gradient is the transpose of that. Strides in elements, any sign; 0 only in inputs.
 struct RoiAlignParams {
   base::DType dtype = base::DType::kFloat;
   bool backward = false;

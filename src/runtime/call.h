@@ -12,7 +12,7 @@ void RunCall(uint64_t kind, void (*function)(void* context), void* context);
 }  // namespace internal
 
 // Calls body() once, on this thread or on one of the pool's. Its loops (parallel.h) share one
-// region of the pool if the last call of the kind had several loops: threads come and go once a
+// region of the pool if the last call of the kind had several loops. Threads come and go once a
 // call, and a loop waits for nobody who has taken nothing of it. `kind` tells calls apart, by what
 // they do and about how much: thread_policy.h decides for each kind whether calls use other threads
 // at all. The body must not throw.

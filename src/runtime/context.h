@@ -33,8 +33,8 @@ base::Status CheckDevice(int32_t device);
 // Makes a device's default context current on this thread; creates it if need be. Counted.
 base::Status SetDevice(int32_t device);
 
-// Undoes one SetDevice. The last one closes the default context, waiting for its work; if no
-// other context of the device is left, the device's memory is freed too.
+// Undoes one SetDevice. The last one closes the default context, waiting for its work. If no other
+// context of the device is left, the device's memory is freed too.
 base::Status ResetDevice(int32_t device);
 
 // Closes all contexts of the device, dropping work that has not started, and frees its memory.

@@ -11,7 +11,7 @@ namespace portacl::runtime {
 double CpuQuota(const char* root = "");
 
 // A quota in whole CPUs, at least 1: rounded to the nearest. With 1.2 a second thread would use the
-// time up early in each period; the process would then stand still for longer than that thread has
+// time up early in each period. The process would then stand still for longer than that thread has
 // helped. With 1.7 one thread would leave too much of the time.
 int WholeCpus(double quota);
 

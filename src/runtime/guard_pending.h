@@ -1,6 +1,6 @@
 // Host memory that work on streams has not finished with, in guard and lazy mode together. The host
 // cannot touch what the work writes, nor write what the work reads, until it knows that the work is
-// over: an early access stops the program with a message.
+// over. An early access stops the program with a message.
 //
 // Access rights belong to pages, so only whole pages are held. Memory of aclrtMallocHost: pages
 // where the work uses all of the allocation's bytes. Other host memory: pages inside the range that

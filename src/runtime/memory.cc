@@ -100,8 +100,8 @@ void Release(void* base, const Allocation& allocation, bool by_reset = false) {
   }
 }
 
-// Gets memory and enters it; null if there is none, or if the context of device memory has ended
-// meanwhile: its device's reset has passed, and nobody would free it. *serial gets the entry's
+// Gets memory and enters it. Null if there is none, or if the context of device memory has ended
+// meanwhile. Its device's reset has passed, and nobody would free it. *serial gets the entry's
 // number, if it is asked for.
 void* Allocate(size_t size, Pages pages, const Context& context, bool host,
                uint64_t* serial = nullptr) {

@@ -25,7 +25,7 @@ bool FindAllocation(const void* address, AllocationInfo* info);
 
 // The address through which kernels reach device memory: `address` itself, except in guard mode:
 // the caller's address faults there. In guard mode, and if `strict` asks for it, `bytes` from an
-// address that are not live device memory are refused; `what` names it in the message. Null gives
+// address that are not live device memory are refused. `what` names it in the message. Null gives
 // null.
 base::Status ResolveAddress(const void* address, size_t bytes, const char* what, bool strict,
                             void** kernel_address);

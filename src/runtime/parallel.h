@@ -50,12 +50,12 @@ void RunLoop(Loop loop);
 }  // namespace internal
 
 // Calls body(begin, end) for disjoint ranges that cover [0, count), on up to NumThreads() threads,
-// and returns when all are done; everything the bodies wrote is then visible to the caller. Ranges
-// have at least `grain` indices (but the last one); count <= grain runs on the
-// calling thread, without touching a pool. Every body runs inside an FpEnvironment. The body must
-// not throw and must write each destination from one index only: then results do not depend on the
-// split. It must not wait for another body: how many run at a time is the pool's affair. Bodies may
-// call ParallelFor themselves; such a loop runs where it is.
+// and returns when all are done. Everything the bodies wrote is then visible to the caller. Ranges
+// have at least `grain` indices (but the last one); count <= grain runs on the calling thread,
+// without touching a pool. Every body runs inside an FpEnvironment. The body must not throw and
+// must write each destination from one index only: then results do not depend on the split. It must
+// not wait for another body: how many run at a time is the pool's affair. Bodies may call
+// ParallelFor themselves; such a loop runs where it is.
 template <class Body>
 void ParallelFor(int64_t count, int64_t grain, Body&& body) {
   using Plain = std::remove_reference_t<Body>;
@@ -67,7 +67,7 @@ void ParallelFor(int64_t count, int64_t grain, Body&& body) {
 }
 
 // Runs body(slot, first, last) for ranges that make up [0, count), on at most `slots` threads at a
-// time. 0 <= slot < slots, and no two bodies that run at the same time have the same slot: it is
+// time. 0 <= slot < slots, and no two bodies that run at the same time have the same slot. It is
 // the index of scratch memory that a plan booked `slots` times. (Usually NumThreads() at planning
 // time, which may have changed since.) In all loops of a call a thread has the same slot, and so
 // finds its scratch memory in its caches. Indices are handed out in ascending order. The ranges get

@@ -31,7 +31,7 @@ bool AccessesWanted();
 struct Work {
   const char* name = "";  // static string, for traces and messages
   // True if the work is so short (a few microseconds) that it may run on the calling thread when
-  // the stream is idle: handing it to another thread would cost more.
+  // the stream is idle. Handing it to another thread would cost more.
   bool small = false;
   // True for the user's code: it runs on the stream's own thread alone, because it would share
   // another thread's device, locks and thread-local state.

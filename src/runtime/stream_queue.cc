@@ -291,7 +291,7 @@ void Stream::OnGateOpen() {
   WakeWorker();
 }
 
-// Runs tasks that the worker has not begun: waking it takes 50 us and more, and what the caller has
+// Runs tasks that the worker has not begun. Waking it takes 50 us and more, and what the caller has
 // just written is in the caches of the caller's CPU.
 void Stream::Help(uint64_t target, Lock& lock) {
   bool helped = false;

@@ -19,7 +19,7 @@ struct Gain {
 };
 
 // One thread leads and any number help, each with a number of its own, 0 to threads - 1. They may
-// come late, also when all is over, or not at all: the leader computes what nobody has taken, and
+// come late, also when all is over, or not at all. The leader computes what nobody has taken, and
 // waits for those alone who have taken something. The object must live until all have returned.
 class Team {
  public:

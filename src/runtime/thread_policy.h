@@ -4,7 +4,7 @@
 // Results do not depend on the number of threads, so the runtime may choose it call by call. On a
 // machine with nothing else on it, sharing pays for every call that is worth a loop of its own.
 // Beside busy processes it may not. A region of the pool is over when its last thread has got a CPU
-// again, even if that thread had nothing left to do; this can take a time slice of the scheduler
+// again, even if that thread had nothing left to do. This can take a time slice of the scheduler
 // (some milliseconds). So each call that shared its work reports a cost and a saving:
 //
 //   waited  time in which the caller did nothing: until the pool had called it, for ranges that
@@ -16,7 +16,7 @@
 // Trying costs a busy machine 1/kPatience of its time at most, whatever its time slices are. An
 // idle machine is noticed soon.
 //
-// One long wait is no proof, every machine has them: a loss is forgiven, unless another one of its
+// One long wait is no proof, every machine has them. A loss is forgiven, unless another one of its
 // size follows before the calls between have gained half of it.
 #ifndef PORTACL_RUNTIME_THREAD_POLICY_H_
 #define PORTACL_RUNTIME_THREAD_POLICY_H_

@@ -33,7 +33,7 @@
 #include "runtime/trace.h"
 
 // The thread sanitizer's build compiles this file alone without instrumentation (see
-// cmake/library.cmake), so that its reports have no frame of oneTBB's headers: the suppressions for
+// cmake/library.cmake), so that its reports have no frame of oneTBB's headers. The suppressions for
 // oneTBB match any frame, and would hide every race of a loop's body.
 #if defined(PORTACL_TSAN)
 extern "C" {
@@ -138,7 +138,7 @@ void Name(const char* text) {
 }
 
 // In a child of fork(), which has one thread. Another one of the parent's may have held the lock.
-// An OpenMP team does not survive forks and hangs: the host's threads are not used here, even if no
+// An OpenMP team does not survive forks and hangs. The host's threads are not used here, even if no
 // loop of ours has run on them.
 void MarkForked() {
   state.mutex.Reset();
@@ -266,7 +266,7 @@ bool ArenaSuffices() {
 }
 
 // oneTBB loads its allocator's library at its first request for memory. glibc ends a process that
-// has no memory inside that dlopen(): a constructor of the library looks for another one in vain.
+// has no memory inside that dlopen(). A constructor of the library looks for another one in vain.
 // So that is done when portacl is loaded, in 0.3 ms. The number of CPUs is not read here.
 bool LoadAllocator() noexcept {
   try {
@@ -280,7 +280,7 @@ bool LoadAllocator() noexcept {
 [[maybe_unused]] const bool allocator_loaded = LoadAllocator();
 
 // What oneTBB makes once a process. If memory fails in it, its one-time locks stay locked, and
-// whoever comes next waits for ever: such a process computes on its calling threads from then on.
+// whoever comes next waits for ever. Such a process computes on its calling threads from then on.
 void PrepareOneTbb() {
   if (state.ready) return;
   state.broken = true;

@@ -9,7 +9,7 @@
 namespace portacl::runtime {
 
 // Whether the calling thread is inside a region, or the process a forked child of one that has had
-// a region: loops then run where they are.
+// a region. Loops then run where they are.
 bool RunsInPlace();
 
 // Calls body(context); its loops (Team::RunOnLed) then have up to so many threads. This thread runs

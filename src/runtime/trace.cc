@@ -43,7 +43,7 @@ struct Descriptor {
   const int number;
 };
 
-// Writes events so that the file is complete after each write: the tail is written with every
+// Writes events so that the file is complete after each write. The tail is written with every
 // batch, and the next batch starts where the tail was.
 class TraceFile {
  public:

@@ -40,8 +40,8 @@ TraceOrigin TraceHere() noexcept;
 // From there to a span that begins at `at`.
 void AddTraceArrow(const TraceOrigin& from, const TraceRow& row, TraceTime at) noexcept;
 
-// Writes out what is still buffered. The file is complete JSON after every write, so a process may
-// end in any way; entries since the last write are lost if exit handlers do not run.
+// Writes out the buffered entries. The file is complete JSON after every write, so a process may
+// end in any way. Entries since the last write are lost if exit handlers do not run.
 void FlushTrace();
 
 }  // namespace portacl::runtime

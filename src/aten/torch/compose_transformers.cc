@@ -55,7 +55,7 @@ Tensors RotaryGrad(const Inputs& in) {
   return out;
 }
 
-// fixedTriuMask: the mask hides what is above the diagonal.
+// fixedTriuMask: the mask hides the elements above the diagonal.
 Tensors ScaledMaskedSoftmax(const Inputs& in) {
   const Tensor x = Wide(in.t("x"));
   const Tensor mask = in.b("fixedTriuMask")

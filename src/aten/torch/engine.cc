@@ -199,7 +199,7 @@ class Call final : public Computation {
     return simpler;
   }
 
-  // Whether what is computed depends on the parameter.
+  // Whether the result depends on the parameter.
   bool Asked(size_t parameter) const {
     if (parsed_.composition != nullptr) return true;
     return std::ranges::any_of(parsed_.arguments, [&](const Mapped& mapped) {

@@ -17,7 +17,7 @@
 
 namespace portacl::aten {
 
-// What is made of a parameter before it becomes an argument.
+// How a parameter is changed before it becomes an argument.
 enum class Conversion {
   kNone,
   kFirst,   // p[0]: the first of its integers

@@ -35,7 +35,7 @@ struct View {
 struct Argument {
   bool given = false;
   std::vector<View> views;  // of tensors
-  c10::IValue plain;        // of what is no tensor
+  c10::IValue plain;        // of other arguments
 };
 
 // Reads an argument. Throws c10::Error for what PyTorch has not, in words with the parameter's

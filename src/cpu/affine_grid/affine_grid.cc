@@ -1,7 +1,7 @@
 // Compiles the affine grid's kernels for every instruction set, and lists them. They serve rows of
 // points that stand in memory one behind the other, coordinates first.
 //
-// Nothing is taken apart: a vector holds coordinates as they lie in memory, x y x y or x y z x y z,
+// Nothing is taken apart. A vector holds coordinates as they lie in memory, x y x y or x y z x y z,
 // and what belongs to one of them, an element of theta or a sum of its gradient, is repeated with
 // the same period. So both directions are plain arithmetic between loads and stores.
 

@@ -1,4 +1,4 @@
-// Bilinear gradients of images with three or four channels that fit the L2 cache: a pixel's
+// Bilinear gradients of images with three or four channels that fit the L2 cache. A pixel's
 // channels are packed into a cell, and one pass over the points locates them, adds to inputGrad and
 // finishes gridGrad. No lists, and nothing of a point is kept from stage to stage.
 #undef HWY_TARGET_INCLUDE
@@ -74,7 +74,7 @@ class PackedImage {
 
  private:
   // A vector of points. Four groups of its points, 0, 4, 8, ..., then 1, 5, ..., have a lane for
-  // each channel: point 4 b + j is block b of group j.
+  // each channel. Point 4 b + j is block b of group j.
   struct Points {
     HWY_ALIGN float weight[4][kLanes];  // nw ne sw se
     HWY_ALIGN float grad[4][kLanes];    // gradOutput of each group

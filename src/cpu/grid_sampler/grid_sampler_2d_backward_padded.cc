@@ -112,7 +112,7 @@ class PaddedPlanes {
   }
 
   // Taps in order, each sum by one fused multiply-add. The four sums of a cell stay in registers
-  // while points stay in it or move on to the next pixel: through memory each point would wait for
+  // while points stay in it or move on to the next pixel. Through memory each point would wait for
   // the stores of the one before.
   HWY_INLINE void Scatter(const Batch& batch, const float* HWY_RESTRICT g, int64_t count) const {
     float* const plane = planes_.sums();

@@ -92,7 +92,7 @@ Sizes SizesOf(const Params& p, int lanes) {
 }
 
 // Cells of a slab row. CPUs compare a load with earlier stores by the lowest 12 bits of the
-// addresses first: rows must not lie a multiple of 4 KiB (nearly) apart, or a point's lower taps
+// addresses first. Rows must not lie a multiple of 4 KiB (nearly) apart, or a point's lower taps
 // wait for the upper taps of its neighbours.
 int64_t PitchFor(int64_t width, int64_t cell) {
   int64_t pitch = width + 2;
@@ -215,7 +215,7 @@ PaddedGeometry PaddedGeometryOf(const Params& p, int threads) {
 
 using Plan = GridSampler2DBackwardPlan;
 
-// Whether so few points use an image that it is not worth a slab: a point that is added by itself
+// Whether so few points use an image that it is not worth a slab. A point that is added by itself
 // costs about as much, channel by channel, as so many pixels of a slab. Slabs of more channels cost
 // as much more as the points do.
 bool HasSparsePoints(const ops::GridSampler2DShape& s) {
@@ -262,7 +262,7 @@ bool TakesPlanes(const Params& p) {
 }
 
 // Points in the lanes of a vector read each channel's taps from lines of their own, which costs the
-// same for every channel; channels in the lanes share the lines, but want slabs and lists first.
+// same for every channel. Channels in the lanes share the lines, but want slabs and lists first.
 std::optional<Plan> PlanDirect(const Params& p, const Choice& choice) {
   const auto& s = p.shape;
   const PointGathers gathers = GatheredGridGrad2D(p, choice);
@@ -364,8 +364,8 @@ std::optional<Plan> PlanOwnedNearest(const Params& p, const Choice& choice) {
                .way = OwnedGeometry{{}, strips, grain}}};
 }
 
-// Serves extended paddings alone, and sparse points; bicubic ones, whose images are not cut, if the
-// images and groups of channels occupy the threads.
+// Serves extended paddings alone, and sparse points. Images of bicubic points are not cut: images
+// and groups of channels must occupy the threads.
 std::optional<Plan> PlanOwnedImages(const Params& p, const Choice& choice) {
   if (!p.want_input_grad || !HasShortOffsets(p.shape, p.input_grad_stride) ||
       (WantsSlopes(p) && !GathersGridGrad(p))) {

@@ -205,7 +205,7 @@ class Backward {
     if (g_.by_image) {
       for (int64_t at = 0; at < blocks; ++at) run_block(static_cast<int>(images.scratch), at);
     } else if (blocks % g_.slots == 0) {
-      // On a random grid, the gridGrad sums of a block's strips are stored side by side: threads in
+      // On a random grid, the gridGrad sums of a block's strips are stored side by side. Threads in
       // different strips would take the cache lines from each other.
       runtime::ParallelForSlots(blocks, g_.slots, run_block);
     } else {

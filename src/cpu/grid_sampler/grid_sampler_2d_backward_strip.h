@@ -17,7 +17,7 @@
 // A point with taps in two strips is in both strips' lists. Each strip adds to its own rows, so
 // every sum sees its points in ascending order. The strip of the upper taps owns gridGrad; it also
 // holds the other strip's values, in its halo. (For taps outside the image, the strip of the
-// nearest row.) Lists of groups hold points that do not touch the strip as well: they add to cells
+// nearest row.) Lists of groups hold points that do not touch the strip as well. They add to cells
 // of row 0 or of the halo.
 #ifndef PORTACL_CPU_GRID_SAMPLER_2D_BACKWARD_STRIP_H_
 #define PORTACL_CPU_GRID_SAMPLER_2D_BACKWARD_STRIP_H_
@@ -36,9 +36,9 @@ using FetchGradOutput = void (*)(const void* source, int64_t first, const int32_
 
 template <class F>
 struct StripJob : SlabPoints<F> {
-  // Null, or numbers of whole groups of points, in ascending order: group q is the points from
-  // q * kGroup on, whether the strip touches them all or not; `count` counts groups, x and y are
-  // the entries of all points, and there is no index.
+  // Null, or numbers of whole groups of points, in ascending order: group q is the points from q *
+  // kGroup on, whether the strip touches them all or not. `count` counts groups, x and y are the
+  // entries of all points, and there is no index.
   const int32_t* groups;
   int64_t points;  // of the image
   bool random;     // a random grid's points: gradOutput was gathered, and most points jump

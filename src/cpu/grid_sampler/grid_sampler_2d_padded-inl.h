@@ -1,4 +1,4 @@
-// A small image with a frame of cells that add nothing, on the stack: bilinear points that have
+// A small image with a frame of cells that add nothing, on the stack. Bilinear points that have
 // been clipped to the frame have all four taps in it, and need no masks near the edges. Per target.
 #if defined(PORTACL_CPU_GRID_SAMPLER_2D_PADDED_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef PORTACL_CPU_GRID_SAMPLER_2D_PADDED_INL_H_

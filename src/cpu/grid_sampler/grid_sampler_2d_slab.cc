@@ -1,6 +1,6 @@
 // Grid sampling on pixel-major slabs: a vector of channels per tap and point. Apart from volumes'
 // blocks (grid_sampler_3d_blocks.cc): a slab has cells around the image, so that no tap is asked
-// whether it is inside, while a block has none and asks; the passes over points share no loop.
+// whether it is inside, while a block has none and asks. The passes over points share no loop.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/grid_sampler/grid_sampler_2d_slab.cc"
 #include "cpu/vector/highway.h"
@@ -24,7 +24,7 @@ namespace {
 using Params = ops::GridSampler2DParams;
 using ops::Interpolation;
 
-// Taps outside the image are skipped by the contract. In the slab they are cells of -0: with a
+// Taps outside the image are skipped by the contract. In the slab they are cells of -0. With a
 // weight of +0 or more the fused multiply-add leaves every sum as it is, also one of -0. Of
 // constant padding (`fills`) they are cells of the constant.
 template <class F>
@@ -228,8 +228,8 @@ class Sampling {
     }
   }
 
-  // The places of `count` points from `first` on. The result: of which of them, a bit each,
-  // `instead` holds the value, because they have no place on the image; nearest has cells for all.
+  // The places of `count` points from `first` on. The result has a bit for each point without a
+  // place on the image: `instead` holds its value. Nearest mode has cells for all points.
   uint32_t LocateGroup(const T* grid, int64_t first, int64_t count, F* x, F* y, F* instead) const {
     const PointTag<F> d;
     uint32_t none = 0;

@@ -68,7 +68,7 @@ class BlockedVolume {
     }
   }
 
-  // Of gridGrad before the coordinates' slopes: x, y, z and a gap of each point.
+  // Sums of gridGrad, before the coordinates' slopes: x, y, z and an unused element of each point.
   const F* totals() const { return totals_; }
 
  private:

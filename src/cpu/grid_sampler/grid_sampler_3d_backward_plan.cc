@@ -23,7 +23,7 @@ bool IsEachVolumeSmall(ops::GridSampler3DShape s) {
   return IsBelowGrain(s);
 }
 
-// One volume at a time is cut into a slab of planes for each thread: too few planes leave threads
+// One volume at a time is cut into a slab of planes for each thread. Too few planes leave threads
 // idle for longer than the lanes gain.
 bool UseBlocks(const Params& p) {
   const auto& s = p.shape;

@@ -25,7 +25,7 @@ HWY_INLINE bool AreWhole(const TricubicBatch<F>& batch, int64_t k) {
   return (whole[0] & whole[1] & whole[2] & whole[3]) != 0;
 }
 
-// Sums start from +0 and take the taps inside in order, one fused multiply-add each; the taps of
+// Sums start from +0 and take the taps inside in order, one fused multiply-add each. The taps of
 // unusable points start from NaN and have no taps.
 template <class T, Interpolation kInterpolation>
 class BlockSampling {

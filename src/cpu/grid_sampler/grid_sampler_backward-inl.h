@@ -73,7 +73,7 @@ HWY_INLINE void FinishGrads(D d, const Axes<V>& sum, const Axes<V>& slope, M unu
 }
 
 // gridGrad with a point in each lane of a vector: the common part of the modes. Params: of images
-// or of volumes. kPairs: see TapSource. kJoined: images of few points are one; its point p is point
+// or of volumes. kPairs: see TapSource. kJoined: images of few points are one. Its point p is point
 // p % points of image p / points.
 template <class Params, class T, bool kPairs, bool kJoined = false>
 class PointGridGrad {

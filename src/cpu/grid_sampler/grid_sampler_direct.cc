@@ -26,7 +26,7 @@ namespace {
 
 // Each sum starts from +0 and takes its taps in order, one fused multiply-add each. Taps outside
 // count as -0 with a weight of +0 or more, which leaves every sum as it is. kPairs: see TapSource.
-// kJoined: images of few points are one; its point p is point p % points of image p / points.
+// kJoined: images of few points are one. Its point p is point p % points of image p / points.
 template <class Params, class T, Interpolation kInterpolation, bool kPairs, bool kJoined>
 class DirectSampling {
   using F = base::ComputeType<T>;

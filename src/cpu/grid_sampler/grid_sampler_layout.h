@@ -282,7 +282,7 @@ class Trial {
   int32_t pause_ = 0;
 };
 
-// Images of few points may be joined: their points are numbered through all images, so that a
+// Images of few points may be joined. Their points are numbered through all images, so that a
 // vector or a batch of up to kJoinedBatch points goes on with the next image's.
 inline constexpr int64_t kMostJoinedPoints = 128;
 inline constexpr int64_t kJoinedBatch = 64;
@@ -474,8 +474,8 @@ inline int BlockSlots(const ops::GridSampler3DShape& s, const PointChunks& chunk
 }
 
 // Points of a slab, in ascending order. A slab is pixel-major scratch of rows of `pitch` cells, one
-// cell per pixel and one more on both sides; row r is row first_row + r - 2 of the image, and rows
-// 0 and 1 are nowhere: taps outside the image fall there or into the side cells.
+// cell per pixel and one more on both sides. Row r is row first_row + r - 2 of the image, and rows
+// 0 and 1 are nowhere. Taps outside the image fall there or into the side cells.
 template <class F>
 struct SlabPoints {
   PointGeometry<F> geometry;

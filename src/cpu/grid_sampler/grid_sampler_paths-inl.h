@@ -1,4 +1,4 @@
-// The paths of grid sampling on images and volumes and of its gradients: each computes everything
+// The paths of grid sampling on images and volumes and of its gradients. Each computes everything
 // that a call wants, by what the plan has found out for it. Per target.
 #if defined(PORTACL_CPU_GRID_SAMPLER_PATHS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef PORTACL_CPU_GRID_SAMPLER_PATHS_INL_H_

@@ -12,7 +12,7 @@ namespace portacl::cpu {
 namespace {
 
 // Points in the lanes read each channel's taps from lines of their own, channels in the lanes share
-// the lines but want a slab first: up to here the former is faster, on smooth grids by far and on
+// the lines but want a slab first. Up to here the former is faster, on smooth grids by far and on
 // random ones by little.
 int64_t MaxDirectChannels(ops::Interpolation interpolation) {
   switch (interpolation) {

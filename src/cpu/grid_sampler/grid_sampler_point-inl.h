@@ -192,7 +192,7 @@ HWY_INLINE VI PaddedCells(DI di, const ops::GridSampler2DShape& s, int64_t pitch
   return hn::IfThenElseZero(touches, hn::Add(above, column1));
 }
 
-// A bicubic tap's index on an axis as a whole number in floating point, after the padding; lanes
+// A bicubic tap's index on an axis as a whole number in floating point, after the padding. Lanes
 // outside the image, and the taps of a NaN, are -1.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V CubicTap(D d, V at, const AxisExtent<hn::TFromD<D>>& axis, const PointRule& rule) {

@@ -87,7 +87,7 @@ struct JoinedImages {
   }
 
   // Fetches the lines for the points two vectors behind point k of the image at `from`, if points
-  // read most lines of the images: no prefetcher finds them.
+  // read most lines of the images. No prefetcher finds them.
   template <class T>
   HWY_INLINE void FetchAhead(const T* from, int64_t k) const {
     const int64_t first = k * point_elements + 2 * fetched;

@@ -31,7 +31,7 @@ struct TapWindow {
 };
 inline constexpr int32_t kMaxWindowRows = 4;
 
-// Only floats in 512 bits, where one instruction looks 16 lanes up in 32 elements: with two of 8
+// Only floats in 512 bits, where one instruction looks 16 lanes up in 32 elements. With two of 8
 // and a blend, to find and read a window takes longer than to gather.
 inline constexpr bool kHasFloatWindows = HWY_TARGET == HWY_AVX3;
 

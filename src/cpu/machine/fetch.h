@@ -9,7 +9,7 @@
 namespace portacl::cpu {
 
 // Of every page that starts inside the n elements at `from`: fetches the first lines of the page
-// some pages further on. Prefetchers stop at the end of a (physical) page: the first lines of the
+// some pages further on. Prefetchers stop at the end of a (physical) page. The first lines of the
 // next one, and its address translation, are waited for in full, at every page of 4 KiB. Fetching
 // beyond the end of a tensor does no harm. Always inline: GCC takes a function that only fetches
 // for one without effect and drops its calls.

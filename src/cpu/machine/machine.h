@@ -27,10 +27,10 @@ inline const Machine* machine_for_tests = nullptr;
 
 // What the last cache level counts for at most, for each CPU: more than any CPU's share of those
 // that are built. A virtual machine of 2 CPUs was shown the 300 MiB of a socket, and had what its
-// neighbours left of it: writing 50 MiB through the caches took twice as long as past them.
+// neighbours left of it. Writing 50 MiB through the caches took twice as long as past them.
 inline constexpr int64_t kMostCacheBytesPerCpu = int64_t{16} << 20;
 
-// Bytes of the last cache level. Calls that move more write their results past the caches: the
+// Bytes of the last cache level. Calls that move more write their results past the caches. The
 // lines would be evicted before anyone reads them, and fetching them for ownership costs a third of
 // the traffic.
 int64_t LastLevelCacheBytes();
@@ -43,18 +43,18 @@ bool HasStreamingStores();
 
 Vendor CpuVendor();
 
-// Whether a gather takes longer than looking its values up in a few whole vectors: on AMD's Zen 4
+// Whether a gather takes longer than looking its values up in a few whole vectors. On AMD's Zen 4
 // it takes twice as long as on Intel's cores.
 bool GathersAreSlow();
 
-// Whether a call on so many points times channels is better done in 256 bits: a core of Intel's
+// Whether a call on so many points times channels is better done in 256 bits. A core of Intel's
 // takes 512-bit instructions at a third of the speed for the first microseconds after some
 // milliseconds without them.
 bool IsOverBeforeWideVectorsAreFast(int64_t work);
 
 // `targets`: bits of Highway, e.g. HWY_AVX2. Whether kernels of one of them run here: the CPU has
 // it, and so has ThisMachine(). If no instruction set of ThisMachine() runs on this CPU, all sets
-// of the CPU do: plans are then the other machine's, kernels are the CPU's.
+// of the CPU do. Plans are then the other machine's, kernels are the CPU's.
 bool HasTargets(int64_t targets);
 
 // As a plain function per target, for a kernel's `available`.

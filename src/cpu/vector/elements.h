@@ -1,8 +1,9 @@
 // Files that compile for long are compiled twice, each time for two of the four element types
 // (PORTACL_SPLIT_BY_ELEMENT in cmake/library.cmake). Such a file ends with
 //
-//   template <class T> void RunElements(const Params&, ...) { ... }  // not in an anonymous
-//   namespace #define PORTACL_RUN(T) void RunElements<T>(const Params&, ...)
+//   // Not in an anonymous namespace.
+//   template <class T> void RunElements(const Params&, ...) { ... }
+//   #define PORTACL_RUN(T) void RunElements<T>(const Params&, ...)
 //   PORTACL_OF_ELEMENTS(PORTACL_RUN);
 //   #if PORTACL_FIRST_ELEMENTS
 //   // what calls RunElements<T>, of every T

@@ -8,7 +8,7 @@
 //   #include "cpu/vector/simd-inl.h"
 //
 // and puts its per-target code between HWY_BEFORE_NAMESPACE() and HWY_AFTER_NAMESPACE(), inside
-// `#if PORTACL_HWY_TARGET` and an anonymous namespace inside HWY_NAMESPACE: the functions of two
+// `#if PORTACL_HWY_TARGET` and an anonymous namespace inside HWY_NAMESPACE. The functions of two
 // operators may then have the same names. The rest stands behind `#if HWY_ONCE`.
 #ifndef PORTACL_CPU_HIGHWAY_H_
 #define PORTACL_CPU_HIGHWAY_H_
