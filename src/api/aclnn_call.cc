@@ -19,7 +19,7 @@ using ops::Refusals;
 using ops::Rule;
 
 template <class T>
-std::shared_ptr<T> Arguments::Find(const char* name, const T* handle) {
+T* Arguments::Find(const char* name, const T* handle) {
   if (handle == nullptr) {
     null_ = true;
     return nullptr;
@@ -34,44 +34,45 @@ std::shared_ptr<T> Arguments::Find(const char* name, const T* handle) {
     found = std::make_shared<T>();
   }
   if (alive_.empty()) alive_.reserve(8);  // of most calls one allocation
-  alive_.push_back(found);
-  return found;
+  T* const object = found.get();
+  alive_.push_back(std::move(found));
+  return object;
 }
 
 const base::TensorDesc* Arguments::Tensor(const char* name, const aclTensor* handle) {
-  const auto found = Find(name, handle);
+  const auto* const found = Find(name, handle);
   return found == nullptr ? nullptr : &found->desc;
 }
 const std::vector<int64_t>* Arguments::Ints(const char* name, const aclIntArray* handle) {
-  const auto found = Find(name, handle);
+  const auto* const found = Find(name, handle);
   return found == nullptr ? nullptr : &found->values;
 }
 const std::vector<float>* Arguments::Floats(const char* name, const aclFloatArray* handle) {
-  const auto found = Find(name, handle);
+  const auto* const found = Find(name, handle);
   return found == nullptr ? nullptr : &found->values;
 }
 const std::vector<bool>* Arguments::Bools(const char* name, const aclBoolArray* handle) {
-  const auto found = Find(name, handle);
+  const auto* const found = Find(name, handle);
   return found == nullptr ? nullptr : &found->values;
 }
 
 const aclScalar* Arguments::Scalar(const char* name, const aclScalar* handle) {
-  return Find(name, handle).get();
+  return Find(name, handle);
 }
 const std::vector<const aclTensor*>* Arguments::Tensors(const char* name,
                                                         const aclTensorList* handle) {
-  const auto found = Find(name, handle);
+  const auto* const found = Find(name, handle);
   return found == nullptr ? nullptr : &found->values;
 }
 const std::vector<const aclScalar*>* Arguments::Scalars(const char* name,
                                                         const aclScalarList* handle) {
-  const auto found = Find(name, handle);
+  const auto* const found = Find(name, handle);
   return found == nullptr ? nullptr : &found->values;
 }
 std::shared_ptr<base::TensorDesc> Arguments::Result(const char* name, aclTensor* handle) {
-  const std::shared_ptr<aclTensor> found = Find<aclTensor>(name, handle);
+  aclTensor* const found = Find<aclTensor>(name, handle);
   if (found == nullptr) return nullptr;
-  return {found, &found->desc};
+  return {alive_.back(), &found->desc};
 }
 
 Status Arguments::status() const { return null_ ? Status() : invalid_; }
@@ -133,25 +134,23 @@ namespace {
 class OneShotClaim {
  public:
   explicit OneShotClaim(ops::Executor& executor)
-      : executor_(executor), one_shot_(!executor.repeatable()) {
-    granted_ = !one_shot_ || executor_.ClaimOneShot();
-  }
+      : executor_(executor), claim_(executor.ClaimRun()) {}
   ~OneShotClaim() {
-    if (one_shot_ && granted_ && !spent_) executor_.ReturnOneShot();
+    if (claim_ == Claim::kGranted && !spent_) executor_.ReturnOneShot();
   }
   OneShotClaim(const OneShotClaim&) = delete;
   OneShotClaim& operator=(const OneShotClaim&) = delete;
-  bool granted() const { return granted_; }
+  bool granted() const { return claim_ != Claim::kTaken; }
   // Returns whether the executor has served its only run.
   bool Spend() {
     spent_ = true;
-    return one_shot_;
+    return claim_ == Claim::kGranted;
   }
 
  private:
+  using Claim = ops::Executor::Claim;
   ops::Executor& executor_;
-  const bool one_shot_;
-  bool granted_ = false;
+  const Claim claim_;
   bool spent_ = false;
 };
 

@@ -39,7 +39,7 @@ class Arguments {
 
  private:
   template <class T>
-  std::shared_ptr<T> Find(const char* name, const T* handle);
+  T* Find(const char* name, const T* handle);
 
   const char* op_;
   bool null_ = false;

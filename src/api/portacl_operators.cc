@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -55,7 +56,7 @@ class ArgumentReader {
 
  private:
   const TensorDesc* Read(const char* name, const portaclTensor& tensor) {
-    TensorDesc& desc = descs_[count_++];
+    TensorDesc& desc = descs_[count_++].emplace();
     if (tensor.rank < 1 || tensor.rank > PORTACL_MAX_RANK) {
       Fail(
           "{} has rank {}, but must have 1 to {} (a C++ view gets rank -1 where shape and strides "
@@ -91,7 +92,7 @@ class ArgumentReader {
   Call call_;
   size_t count_ = 0;
   size_t list_count_ = 0;
-  std::array<TensorDesc, portacl::ops::kMaxTensors> descs_;
+  std::array<std::optional<TensorDesc>, portacl::ops::kMaxTensors> descs_;
   std::array<std::vector<int64_t>, 4> lists_;
   Status status_;
 };

@@ -53,13 +53,20 @@ constexpr std::array<FormatRow, 20> kFormats{{
     {54, "FRACTAL_NZ_C0_8"},
 }};
 
+// By value: sizes are asked for many times in a small call.
+constexpr auto kSizes = [] {
+  std::array<uint8_t, 64> sizes{};
+  for (const DTypeRow& row : kDTypes) {
+    if (row.value >= 0) sizes[static_cast<size_t>(row.value)] = static_cast<uint8_t>(row.size);
+  }
+  return sizes;
+}();
+
 }  // namespace
 
 int64_t DTypeSize(DType dtype) {
-  for (const DTypeRow& row : kDTypes) {
-    if (row.value == static_cast<int32_t>(dtype)) return row.size;
-  }
-  return 0;
+  const auto value = static_cast<size_t>(dtype);
+  return value < kSizes.size() ? kSizes[value] : 0;
 }
 
 std::string DTypeName(DType dtype) {

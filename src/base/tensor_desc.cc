@@ -34,13 +34,16 @@ struct Axis {
 // stride has no absolute value.
 int SortedAxes(const TensorDesc& tensor, std::array<Axis, kMaxRank>* axes) {
   int count = 0;
-  for (int i = 0; i < tensor.shape.rank(); ++i) {
+  for (int i = tensor.shape.rank(); i-- > 0;) {  // of most tensors this is the order
     if (tensor.shape[i] <= 1) continue;
     if (tensor.strides[i] == INT64_MIN) return -1;
-    (*axes)[static_cast<size_t>(count++)] = {tensor.shape[i], std::abs(tensor.strides[i])};
+    const Axis axis = {tensor.shape[i], std::abs(tensor.strides[i])};
+    int at = count++;
+    for (; at > 0 && axis.stride < (*axes)[static_cast<size_t>(at - 1)].stride; --at) {
+      (*axes)[static_cast<size_t>(at)] = (*axes)[static_cast<size_t>(at - 1)];
+    }
+    (*axes)[static_cast<size_t>(at)] = axis;
   }
-  std::sort(axes->begin(), axes->begin() + count,
-            [](const Axis& a, const Axis& b) { return a.stride < b.stride; });
   return count;
 }
 

@@ -32,9 +32,12 @@ inline base::TensorDesc ChannelsFirst(const base::TensorDesc& tensor) {
   return moved;
 }
 
-// Its shape alone, which costs a call less.
+// Its shape or its strides alone, which cost a call less.
 inline base::Dims ChannelsFirstShape(const base::TensorDesc& tensor) {
   return HasChannelsLast(tensor) ? ChannelsFirst(tensor.shape) : tensor.shape;
+}
+inline base::Dims ChannelsFirstStrides(const base::TensorDesc& tensor) {
+  return HasChannelsLast(tensor) ? ChannelsFirst(tensor.strides) : tensor.strides;
 }
 
 }  // namespace portacl::ops

@@ -8,6 +8,7 @@
 #include "ops/settings.h"
 #include "ops/workspace_check.h"
 #include "runtime/fp_env.h"
+#include "runtime/guard.h"
 #include "runtime/memory.h"
 #include "runtime/stream.h"
 #include "runtime/trace.h"
@@ -19,6 +20,8 @@ using base::Status;
 
 // Replaces the elements' addresses by what kernels may touch: other addresses in guard mode.
 Status ResolveElements(const Plan& plan, Elements* elements) {
+  const bool strict = Strict();
+  if (!strict && !runtime::GuardEnabled()) return {};  // kernels use the same addresses
   for (int i = 0; i < plan.num_tensors(); ++i) {
     const TensorSlot& slot = plan.tensor(i);
     const auto at = static_cast<size_t>(i);
@@ -28,7 +31,7 @@ Status ResolveElements(const Plan& plan, Elements* elements) {
     char* const lowest = static_cast<char*>((*elements)[at]) + reach.lowest * size;
     void* resolved = nullptr;
     PORTACL_RETURN_IF_ERROR(plan.refusals().FromRuntime(runtime::ResolveAddress(
-        lowest, static_cast<size_t>((reach.highest - reach.lowest + 1) * size), slot.name, Strict(),
+        lowest, static_cast<size_t>((reach.highest - reach.lowest + 1) * size), slot.name, strict,
         &resolved)));
     (*elements)[at] = static_cast<char*>(resolved) - reach.lowest * size;
   }
@@ -93,14 +96,10 @@ void Executor::SetRepeatable() {
   repeatable_ = true;
 }
 
-bool Executor::repeatable() const {
+Executor::Claim Executor::ClaimRun() {
   const std::lock_guard lock(mutex_);
-  return repeatable_;
-}
-
-bool Executor::ClaimOneShot() {
-  const std::lock_guard lock(mutex_);
-  return !std::exchange(claimed_, true);
+  if (repeatable_) return Claim::kRepeatable;
+  return std::exchange(claimed_, true) ? Claim::kTaken : Claim::kGranted;
 }
 
 void Executor::ReturnOneShot() {

@@ -26,11 +26,11 @@ class Executor {
 
   const Plan& plan() const { return *plan_; }
 
-  // A one-shot executor serves one run; false if it was claimed already.
+  // A one-shot executor serves one run.
+  enum class Claim { kRepeatable, kGranted, kTaken };
   void SetRepeatable();
-  bool repeatable() const;
-  bool ClaimOneShot();
-  void ReturnOneShot();  // the claimed run was refused
+  Claim ClaimRun();
+  void ReturnOneShot();  // the granted run was refused
 
   // Replaces the storage address of tensor `index` of the plan after checking the memory rules that
   // need only that tensor.

@@ -38,6 +38,8 @@ bool LeavesOutOffset(const base::TensorDesc& desc, const base::ElementRange& rea
 
 Status CheckViewInStorage(const Refusals& refusals, const TensorSlot& slot) {
   const base::TensorDesc& desc = slot.desc;
+  const ByteSpan& span = slot.span;
+  if (span.known && span.begin >= 0 && span.end <= slot.storage_bytes) return {};
   const base::ElementRange reach = base::ReachOf(desc);
   int64_t lowest = 0;
   int64_t highest = 0;
@@ -61,10 +63,6 @@ Status CheckViewInStorage(const Refusals& refusals, const TensorSlot& slot) {
                            desc.shape.ToString(), desc.strides.ToString());
   }
   const int64_t elements = StorageElements(desc);
-  if (lowest >= 0 && highest < elements &&
-      base::CheckedMul(elements, base::DTypeSize(desc.dtype), &bytes)) {
-    return {};
-  }
   std::string words = fmt::format(
       "{} with shape {}, strides {} and offset {} reaches elements {} to {}, but its storage {} "
       "holds elements 0 to {}",
@@ -91,10 +89,9 @@ Status CheckAllocation(const Refusals& refusals, const TensorSlot& slot, const v
   if (!slot.desc.has_storage) return {};
   runtime::AllocationInfo allocation;
   if (!runtime::FindAllocation(storage, &allocation)) return {};
-  int64_t elements = StorageElements(slot.desc);
-  const base::ElementRange reach = base::ReachOf(slot.desc);
-  if (slot.desc.offset + reach.highest >= elements) elements += slot.desc.offset;
-  const auto bytes = static_cast<uint64_t>(elements * base::DTypeSize(slot.desc.dtype));
+  int64_t held = slot.storage_bytes;
+  if (slot.span.end > held) held += slot.desc.offset * base::DTypeSize(slot.desc.dtype);
+  const auto bytes = static_cast<uint64_t>(held);
   const auto before = static_cast<uint64_t>(static_cast<const char*>(storage) -
                                             static_cast<const char*>(allocation.base));
   if (bytes <= allocation.size - before) return {};

@@ -74,6 +74,11 @@ int64_t NearestIndexRule::operator()(int64_t o) const {
 }
 
 NearestTable::NearestTable(int64_t in, int64_t out, double scale, Nearest kind) {
+  if (in == 1 && out == 1) {
+    static constexpr int64_t kBegin[] = {0, 1};
+    axis_ = {.in = 1, .out = 1, .begin = kBegin, .ratio = 1};
+    return;
+  }
   const NearestIndexRule rule(in, out, scale, kind);
   const double outputs_per_input =
       scale > 0 ? scale : static_cast<double>(out) / static_cast<double>(in);

@@ -17,7 +17,6 @@ namespace portacl::ops {
 namespace {
 
 using base::Status;
-using base::TensorDesc;
 
 // What either direction's parameters call the tensor that is read and the one that is written.
 struct Ends {
@@ -52,16 +51,17 @@ class NearestPlan final : public Plan {
     if (!wanted.logged) LeaveOutOfTheLog();
     AddTensor(call.input_name(0), *call.input(0), false, true);
     AddTensor(call.output_name(0), *call.output(0), true, true);
-    const TensorDesc from = ChannelsFirst(*call.input(0));
-    const TensorDesc to = ChannelsFirst(*call.output(0));
-    params_.dtype = from.dtype;
-    params_.n = from.shape[0];
-    params_.c = from.shape[1];
+    const base::Dims shape = ChannelsFirstShape(*call.input(0));
+    const base::Dims from = ChannelsFirstStrides(*call.input(0));
+    const base::Dims to = ChannelsFirstStrides(*call.output(0));
+    params_.dtype = call.input(0)->dtype;
+    params_.n = shape[0];
+    params_.c = shape[1];
     const Ends ends = EndsOf(params_);
-    ends.from_stride = As4D(from.strides, 0);
-    ends.to_stride = As4D(to.strides, 0);
-    ends.from_depth_stride = DepthOf(from.strides, 0);
-    ends.to_depth_stride = DepthOf(to.strides, 0);
+    ends.from_stride = As4D(from, 0);
+    ends.to_stride = As4D(to, 0);
+    ends.from_depth_stride = DepthOf(from, 0);
+    ends.to_depth_stride = DepthOf(to, 0);
   }
 
   Status Make() {

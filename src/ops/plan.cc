@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "base/checked.h"
+#include "base/log.h"
 #include "runtime/call.h"
 
 namespace portacl::ops {
@@ -25,6 +26,18 @@ ByteSpan SpanOf(const base::TensorDesc& desc) {
                base::CheckedAdd(desc.offset, reach.highest, &end) &&
                base::CheckedAdd(end, int64_t{1}, &end) && base::CheckedMul(end, size, &span.end);
   return span;
+}
+
+// -1 if it is negative, or more than 64 bits hold.
+int64_t StorageBytes(const base::TensorDesc& desc) {
+  int64_t bytes = base::DTypeSize(desc.dtype);
+  bool fits = true;
+  for (int i = 0; i < desc.storage_shape.rank(); ++i) {
+    if (desc.storage_shape[i] < 0) return -1;
+    if (desc.storage_shape[i] == 0) bytes = 0;
+    fits = fits && base::CheckedMul(bytes, desc.storage_shape[i], &bytes);
+  }
+  return fits ? bytes : -1;
 }
 
 // The function that gives a call its name in a log: the aclnn function that is called, else the
@@ -53,19 +66,28 @@ LoggedNumbers::LoggedNumbers(const Call& call)
 }
 
 Plan::Plan(const Call& call)
-    : refusals_(call.op(), call.surface()),
-      device_(DeviceOf(call.surface())),
-      logged_(LoggedFunction(call)),
-      logged_numbers_(call) {
+    : refusals_(call.op(), call.surface()), device_(DeviceOf(call.surface())) {
+  if (base::CallLogEnabled()) {
+    logged_ = LoggedFunction(call);
+    logged_numbers_ = LoggedNumbers(call);
+  }
   tensors_.reserve(call.signature().CountOf(Form::kRead) +
                    call.signature().CountOf(Form::kWritten));
 }
 
 void Plan::AddTensor(const char* name, const base::TensorDesc& desc, bool output, bool active,
                      bool updated) {
-  const bool nonempty = active && desc.NumElements() != 0;
-  tensors_.push_back(
-      {name, desc, output, active, updated, nonempty, nonempty ? SpanOf(desc) : ByteSpan{}});
+  TensorSlot& slot = tensors_.emplace_back();
+  slot.name = name;
+  slot.desc = desc;
+  slot.output = output;
+  slot.active = active;
+  slot.updated = updated;
+  slot.nonempty = active && desc.NumElements() != 0;
+  if (slot.nonempty) {
+    slot.span = SpanOf(desc);
+    if (desc.has_storage) slot.storage_bytes = StorageBytes(desc);
+  }
   if (!output) ++num_inputs_;
 }
 

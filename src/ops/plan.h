@@ -60,7 +60,8 @@ struct TensorSlot {
   bool active = false;   // read or written at all; an output that the mask leaves out is not
   bool updated = false;  // an output that is read as well
   bool nonempty = false;
-  ByteSpan span{};  // if it has elements
+  ByteSpan span{};             // if it has elements
+  int64_t storage_bytes = -1;  // -1: negative, or more than 64 bits hold
 
   bool has_elements() const { return nonempty; }
 };
@@ -105,7 +106,7 @@ class Plan {
   virtual std::span<const std::shared_ptr<const Plan>> parts() const { return {}; }
 
   // The function of the aclnn API that names this call in the log, whatever API it came through;
-  // null: the log leaves the call out.
+  // null: the log leaves the call out, or there is no log of calls.
   const Signature* logged() const { return logged_; }
   const LoggedNumbers& logged_numbers() const { return logged_numbers_; }
 

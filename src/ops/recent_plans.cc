@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <bit>
 #include <mutex>
 #include <utility>
@@ -19,6 +20,13 @@ namespace {
 
 using base::Status;
 using base::TensorDesc;
+
+// The settings that checks and plans look at.
+int64_t SettingsOfCalls() {
+  const auto profile = static_cast<int64_t>(CurrentProfile());
+  const auto edition = static_cast<int64_t>(CurrentEdition());
+  return ((int64_t{runtime::NumThreads()} << 8 | profile) << 8 | edition) << 8 | (Strict() ? 1 : 0);
+}
 
 // The addresses of a call's tensors in the order of a plan that maps them one to one.
 Storages StoragesOf(const Call& call, const Plan& plan) {
@@ -51,6 +59,11 @@ class RecentPlans {
     return equal ? entry.plan : nullptr;
   }
 
+  // Notes a call; whether it had been noted lately.
+  bool See(uint64_t hash) {
+    return seen_[hash % kEntries].exchange(hash, std::memory_order_relaxed) == hash;
+  }
+
   void Keep(const CallWords& call, std::shared_ptr<const Plan> plan) {
     const uint64_t hash = call.Hash();
     Entry made{hash, {call.words().begin(), call.words().end()}, std::move(plan)};
@@ -69,6 +82,7 @@ class RecentPlans {
 
   base::ForkSafe<std::mutex> mutex_{base::LockRank::kSettings};
   std::array<Entry, kEntries> entries_;
+  std::array<std::atomic<uint64_t>, kEntries> seen_{};  // hashes of the newest calls
 };
 
 RecentPlans& Recent() {
@@ -82,17 +96,15 @@ bool IsToBeKept(const Call& call, const Plan& plan, uint64_t warnings) {
 }
 
 // Whether no other thread has changed a setting since: the plan may follow either.
-bool IsUnchanged(const Call& call, const CallWords& words) {
-  return !ImplIsForced() && std::ranges::equal(CallWords(call).words(), words.words());
+bool AreSettingsOf(const CallWords& call) {
+  return !ImplIsForced() && call.settings() == SettingsOfCalls();
 }
 
 }  // namespace
 
 CallWords::CallWords(const void* function) {
   Add(std::bit_cast<intptr_t>(function));
-  Add(runtime::NumThreads());
-  Add((static_cast<int64_t>(CurrentProfile()) << 8 | static_cast<int64_t>(CurrentEdition())) << 8 |
-      (Strict() ? 1 : 0));
+  Add(SettingsOfCalls());
 }
 
 CallWords::CallWords(const Call& call) : CallWords(&call.signature()) {
@@ -103,9 +115,10 @@ CallWords::CallWords(const Call& call) : CallWords(&call.signature()) {
 
 void CallWords::AddArgument(const TensorDesc* tensor) {
   if (tensor == nullptr) return GiveUp();
-  Add(static_cast<int64_t>(tensor->dtype));
-  Add(static_cast<int64_t>(tensor->format));
-  int64_t head = tensor->has_storage ? 1 : 0;
+  Add(static_cast<int64_t>(tensor->dtype) << 32 |
+      static_cast<int64_t>(static_cast<uint32_t>(tensor->format)));
+  const bool whole = tensor->storage_shape == tensor->shape;
+  int64_t head = (tensor->has_storage ? 1 : 0) | (whole ? 2 : 0);
   for (const base::Dims* dims : {&tensor->shape, &tensor->strides, &tensor->storage_shape}) {
     head = head << 8 | dims->rank();
   }
@@ -113,7 +126,7 @@ void CallWords::AddArgument(const TensorDesc* tensor) {
   Add(tensor->offset);
   Add(tensor->shape);
   Add(tensor->strides);
-  Add(tensor->storage_shape);
+  if (!whole) Add(tensor->storage_shape);
 }
 
 void CallWords::AddArgument(double value) { Add(std::bit_cast<int64_t>(value)); }
@@ -122,10 +135,9 @@ void CallWords::AddArgument(int64_t value) { Add(value); }
 uint64_t CallWords::Hash() const {
   uint64_t hash = size_;
   for (const int64_t word : words()) {
-    hash = (hash ^ static_cast<uint64_t>(word)) * 0x9E3779B97F4A7C15u;
-    hash ^= hash >> 32;
+    hash = (std::rotl(hash, 5) ^ static_cast<uint64_t>(word)) * 0x9E3779B97F4A7C15u;
   }
-  return hash;
+  return hash ^ hash >> 32;
 }
 
 std::shared_ptr<const Plan> FindRecentPlan(const CallWords& call) { return Recent().Find(call); }
@@ -150,7 +162,9 @@ Status MakeOrReusePlan(const Call& call, PlannedCall* planned) {
   }
   const uint64_t warnings = base::WarningsOfThread();
   PORTACL_RETURN_IF_ERROR(MakePlan(call, &planned->plan));
-  if (IsToBeKept(call, *planned->plan, warnings) && IsUnchanged(call, words)) {
+  // Plans of calls that all differ would fill the caches.
+  if (IsToBeKept(call, *planned->plan, warnings) && AreSettingsOf(words) &&
+      Recent().See(words.Hash())) {
     KeepPlan(words, planned->plan);
   }
   return {};

@@ -47,6 +47,7 @@ class CallWords {
 
   bool too_many() const { return size_ > words_.size(); }
   std::span<const int64_t> words() const { return {words_.data(), size_}; }
+  int64_t settings() const { return words_[1]; }
   uint64_t Hash() const;
 
  private:
@@ -65,8 +66,8 @@ std::shared_ptr<const Plan> FindRecentPlan(const CallWords& call);
 void KeepPlan(const CallWords& call, std::shared_ptr<const Plan> plan);
 
 // MakePlan(), or the plan of a call that was equal but for the addresses of its tensors. The
-// addresses of this call are checked in either case. A plan is kept if its call is small, and if
-// its making said nothing: a warning is repeated in every call.
+// addresses of this call are checked in either case. A plan is kept if its call is small and comes
+// for the second time, and if its making said nothing: a warning is repeated in every call.
 base::Status MakeOrReusePlan(const Call& call, PlannedCall* planned);
 
 }  // namespace portacl::ops

@@ -88,6 +88,7 @@ class Refusals {
 
   // Refused while PORTACL_PROFILE or PORTACL_EDITION holds an unknown name.
   base::Status CheckProfile() const {
+    if (KnowsProfileAndEdition()) return {};
     if (const std::string wrong = UnknownProfile(); !wrong.empty()) {
       return Refuse(Rule::kOther, "PORTACL_PROFILE is \"{}\", but must be one of {}", wrong,
                     ProfileChoices());

@@ -129,7 +129,7 @@ base::Status SelectKernel(const Refusals& refusals, const KernelList<Params>& ke
   if (DeviceOf(refusals.surface()) != cuda::kCpu) {
     return SelectGpuKernel(refusals, kernels, params, plan, label);
   }
-  const ForcedKernel forced = SplitForced(ForcedImpl());
+  const ForcedKernel forced = ImplIsForced() ? SplitForced(ForcedImpl()) : ForcedKernel();
   if (!forced.name.empty() || !forced.path.empty()) {
     const std::vector<std::string> names = AvailableImpls();
     if (std::find(names.begin(), names.end(), forced.name) == names.end()) {
@@ -142,7 +142,7 @@ base::Status SelectKernel(const Refusals& refusals, const KernelList<Params>& ke
   }
   const base::Kernel<Params>* named = nullptr;
   for (const auto* kernel : kernels) {
-    const bool is_named = forced.name == kernel->name;
+    const bool is_named = !forced.name.empty() && forced.name == kernel->name;
     if (is_named) named = kernel;
     const bool wanted =
         forced.ByName() ? is_named

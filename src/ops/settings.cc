@@ -34,10 +34,9 @@ class Choice {
     value_.store(value, std::memory_order_relaxed);
     has_unknown_.store(false, std::memory_order_relaxed);
   }
+  bool IsKnown() const { return !has_unknown_.load(std::memory_order_relaxed); }
   // What the environment held if that is no value, until the first Set().
-  std::string Unknown() const {
-    return has_unknown_.load(std::memory_order_relaxed) ? unknown_ : std::string();
-  }
+  std::string Unknown() const { return IsKnown() ? std::string() : unknown_; }
   std::optional<Value> Find(std::string_view name) const {
     const auto found = std::find(kNames.begin(), kNames.end(), name);
     if (found == kNames.end()) return std::nullopt;
@@ -69,7 +68,8 @@ struct Settings {
 
 Settings& Get() {
   static constinit base::Immortal<Settings> settings;
-  return settings.Get();
+  Settings* const made = settings.Find();  // a small call asks for settings some sixty times
+  return made != nullptr ? *made : settings.Get();
 }
 
 }  // namespace
@@ -87,6 +87,8 @@ const char* EditionName(Edition edition) { return kEditions[static_cast<size_t>(
 void SetEdition(Edition edition) { Get().edition.Set(edition); }
 const char* EditionChoices() { return Get().edition.all(); }
 std::string UnknownEdition() { return Get().edition.Unknown(); }
+
+bool KnowsProfileAndEdition() { return Get().profile.IsKnown() && Get().edition.IsKnown(); }
 
 bool FollowsNewestPages() {
   return CurrentEdition() == Edition::k9 || CurrentProfile() == Profile::kAscend950;

@@ -33,6 +33,9 @@ void SetEdition(Edition edition);
 const char* EditionChoices();
 std::string UnknownEdition();
 
+// Whether both are "".
+bool KnowsProfileAndEdition();
+
 // Whether a call follows the newest pages: in their edition, and in ascend-950, which no other has.
 bool FollowsNewestPages();
 

@@ -48,28 +48,16 @@ std::string Choices(const FormatWords& formats) {
 
 }  // namespace
 
-// visit(tensor) for each tensor that the call has, in the order of the signature, up to a refusal.
-template <class Visit>
-Status SharedChecks::ForTensors(Visit visit) const {
-  for (size_t at = 0; at < call_.size(); ++at) {
-    const Parameter& parameter = call_.parameter(at);
+SharedChecks::SharedChecks(const Call& call) : call_(call), refusals_(call.op(), call.surface()) {
+  for (size_t at = 0; at < call.size(); ++at) {
+    const Parameter& parameter = call.parameter(at);
     if (!IsTensor(parameter.kind)) continue;
-    const auto* const desc = std::get<const TensorDesc*>(call_.argument(at));
-    if (desc != nullptr) PORTACL_RETURN_IF_ERROR(visit(NamedTensor{&parameter, desc}));
+    const NamedTensor tensor = {&parameter, std::get<const TensorDesc*>(call.argument(at))};
+    if (tensor.desc == nullptr) continue;
+    tensors_[count_++] = tensor;
+    const bool refers = !parameter.resized && parameter.dtypes == nullptr;
+    if (refers && reference_.desc == nullptr) reference_ = tensor;
   }
-  return {};
-}
-
-// The tensor that gives the others their dtype and format: the first of the side that is not
-// resized and has no dtypes of its own.
-SharedChecks::NamedTensor SharedChecks::Reference() const {
-  for (size_t at = 0; at < call_.size(); ++at) {
-    const Parameter& parameter = call_.parameter(at);
-    if (!IsTensor(parameter.kind) || parameter.resized || parameter.dtypes != nullptr) continue;
-    const auto* const desc = std::get<const TensorDesc*>(call_.argument(at));
-    if (desc != nullptr) return {&parameter, desc};
-  }
-  return {};
 }
 
 Status SharedChecks::Nulls() const {
@@ -86,34 +74,35 @@ Status SharedChecks::Nulls() const {
 
 Status SharedChecks::DTypes() const {
   const DTypeWords& common = DTypesOf(call_.signature(), call_.surface());
-  PORTACL_RETURN_IF_ERROR(ForTensors([&](const NamedTensor& tensor) -> Status {
+  for (const NamedTensor& tensor : tensors()) {
     const DTypeWords& dtypes =
         tensor.parameter->dtypes == nullptr
             ? common
             : DTypesOf(call_.signature(), *tensor.parameter, call_.surface());
-    if (dtypes.Has(static_cast<int32_t>(tensor.desc->dtype))) return {};
+    if (dtypes.Has(static_cast<int32_t>(tensor.desc->dtype))) continue;
     return CheckDType(refusals_, dtypes, call_.surface(), tensor.name(), tensor.desc->dtype);
-  }));
-  const NamedTensor reference = Reference();
-  return ForTensors([&](const NamedTensor& tensor) -> Status {
-    if (tensor.parameter->dtypes != nullptr) return {};
-    if (tensor.desc->dtype == reference.desc->dtype) return {};
+  }
+  for (const NamedTensor& tensor : tensors()) {
+    if (tensor.parameter->dtypes != nullptr) continue;
+    if (tensor.desc->dtype == reference_.desc->dtype) continue;
     return refusals_.Refuse(Rule::kDType, "{} has dtype {}, but {} has {}: they must be equal",
-                            tensor.name(), base::DTypeName(tensor.desc->dtype), reference.name(),
-                            base::DTypeName(reference.desc->dtype));
-  });
+                            tensor.name(), base::DTypeName(tensor.desc->dtype), reference_.name(),
+                            base::DTypeName(reference_.desc->dtype));
+  }
+  return {};
 }
 
 Status SharedChecks::Ranks() const {
-  return ForTensors([&](const NamedTensor& tensor) -> Status {
-    if (*tensor.parameter->symbols == '\0') return {};  // the operator's own affair
+  for (const NamedTensor& tensor : tensors()) {
+    if (*tensor.parameter->symbols == '\0') continue;  // the operator's own affair
     const int rank = RankOf(*tensor.parameter, call_.axes());
-    if (tensor.desc->shape.rank() == rank) return {};
+    if (tensor.desc->shape.rank() == rank) continue;
     return refusals_.Refuse(SideOf(tensor.parameter->kind),
                             "{} has shape {} of rank {}, but must have rank {}{}", tensor.name(),
                             tensor.desc->shape.ToString(), tensor.desc->shape.rank(), rank,
                             Layout(*tensor.parameter, call_.axes()));
-  });
+  }
+  return {};
 }
 
 Status SharedChecks::Arguments() const {
@@ -130,19 +119,19 @@ Status SharedChecks::Tensors() const {
 Status SharedChecks::Formats() const {
   if (call_.surface() == Surface::kNative) return {};
   const FormatWords& formats = FormatsOf(call_.signature());
-  PORTACL_RETURN_IF_ERROR(ForTensors([&](const NamedTensor& tensor) -> Status {
-    if (formats.Has(static_cast<int32_t>(tensor.desc->format))) return {};
+  for (const NamedTensor& tensor : tensors()) {
+    if (formats.Has(static_cast<int32_t>(tensor.desc->format))) continue;
     return refusals_.Refuse(Rule::kFormat, "{} has format {}, but must be {}", tensor.name(),
                             base::FormatName(tensor.desc->format), Choices(formats));
-  }));
+  }
   if (call_.signature().traits.formats_may_differ) return {};
-  const NamedTensor reference = Reference();
-  return ForTensors([&](const NamedTensor& tensor) -> Status {
-    if (tensor.desc->format == reference.desc->format) return {};
+  for (const NamedTensor& tensor : tensors()) {
+    if (tensor.desc->format == reference_.desc->format) continue;
     return refusals_.Refuse(Rule::kFormat, "{} has format {}, but {} has {}: they must be equal",
-                            tensor.name(), base::FormatName(tensor.desc->format), reference.name(),
-                            base::FormatName(reference.desc->format));
-  });
+                            tensor.name(), base::FormatName(tensor.desc->format), reference_.name(),
+                            base::FormatName(reference_.desc->format));
+  }
+  return {};
 }
 
 Status SharedChecks::List(const Parameter& parameter, const std::vector<int64_t>& values) const {

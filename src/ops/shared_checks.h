@@ -3,6 +3,9 @@
 #ifndef PORTACL_OPS_SHARED_CHECKS_H_
 #define PORTACL_OPS_SHARED_CHECKS_H_
 
+#include <array>
+#include <cstddef>
+#include <span>
 #include <vector>
 
 #include "base/status.h"
@@ -13,7 +16,7 @@ namespace portacl::ops {
 
 class SharedChecks {
  public:
-  explicit SharedChecks(const Call& call) : call_(call), refusals_(call.op(), call.surface()) {}
+  explicit SharedChecks(const Call& call);
 
   // A null argument, a profile without the function.
   base::Status Arguments() const;
@@ -34,15 +37,19 @@ class SharedChecks {
     const base::TensorDesc* desc;
     const char* name() const { return parameter->name; }
   };
-  template <class Visit>
-  base::Status ForTensors(Visit visit) const;
-  NamedTensor Reference() const;
+  std::span<const NamedTensor> tensors() const { return {tensors_.data(), count_}; }
   base::Status Nulls() const;
   base::Status List(const Parameter& parameter, const std::vector<int64_t>& values) const;
   base::Status Mask(const Parameter& parameter, const std::vector<bool>& values) const;
 
   const Call& call_;
   const Refusals refusals_;
+  // The tensors that the call has, in the order of the signature.
+  std::array<NamedTensor, Signature::kMaxParameters> tensors_;
+  size_t count_ = 0;
+  // The tensor that gives the others their dtype and format: the first of the side that is not
+  // resized and has no dtypes of its own.
+  NamedTensor reference_{};
 };
 
 // Where the rule on a tensor is broken.

@@ -19,7 +19,6 @@ namespace {
 
 using base::Dims;
 using base::Status;
-using base::TensorDesc;
 
 // Extents or strides (N, C, ...) in the form N, C, D, H, W.
 std::array<int64_t, 5> As5D(const Dims& dims, int64_t missing) {
@@ -38,14 +37,13 @@ class ResamplePlan final : public Plan {
     if (upsample::FromTopLeft(call)) LeaveOutOfTheLog();
     AddTensor(call.input_name(0), *call.input(0), false, true);
     AddTensor(call.output_name(0), *call.output(0), true, true);
-    const TensorDesc from = ChannelsFirst(*call.input(0));
-    const TensorDesc to = ChannelsFirst(*call.output(0));
-    params_.dtype = from.dtype;
+    const Dims from = ChannelsFirstShape(*call.input(0));
+    params_.dtype = call.input(0)->dtype;
     backward_ = params_.backward = upsample::IsBackward(call);
-    params_.n = from.shape[0];
-    params_.c = from.shape[1];
-    params_.input_stride = As5D(from.strides, 0);
-    params_.output_stride = As5D(to.strides, 0);
+    params_.n = from[0];
+    params_.c = from[1];
+    params_.input_stride = As5D(ChannelsFirstStrides(*call.input(0)), 0);
+    params_.output_stride = As5D(ChannelsFirstStrides(*call.output(0)), 0);
     axes_ = call.axes();
     if (upsample::PillowRelease(call) >= 13) params_.backward = PillowBeginsWithH();
   }

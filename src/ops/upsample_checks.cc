@@ -182,12 +182,13 @@ class Checker : ResizeChecks {
   // The written one has its N and C, and the extents of the other list.
   Status Agreement() const {
     const std::vector<int64_t>* const output_size = sized() ? call_.ints(0) : nullptr;
-    const std::vector<int64_t> input_size = InputSize();
-    const auto spatial = static_cast<size_t>(call_.axes());
-    if (input_size.size() > spatial) PORTACL_RETURN_IF_ERROR(Batch(input_size));
+    const Dims input_size = InputSize();
+    const int others = input_size.rank() - call_.axes();  // N and C, if they are there
+    if (others > 0) PORTACL_RETURN_IF_ERROR(Batch(input_size));
+    const auto output_name = [this] { return call_.ints_name(0); };
     if (backward_ && output_size != nullptr) {
       PORTACL_RETURN_IF_ERROR(
-          Fits(*output_size, call_.ints_name(0), sides_.out, from_name(), from(), Rule::kInput));
+          Fits(output_size->data(), output_name, sides_.out, from_name(), from(), Rule::kInput));
     }
     const Dims& read = backward_ ? sides_.out : sides_.in;
     const Dims& written = backward_ ? sides_.in : sides_.out;
@@ -196,13 +197,13 @@ class Checker : ResizeChecks {
     if (const TensorDesc* const image = call_.input(1); image != nullptr) {
       PORTACL_RETURN_IF_ERROR(LikeImage(*image));
     }
-    if (!input_size.empty()) {
-      const std::vector<int64_t> extents(input_size.end() - static_cast<int64_t>(spatial),
-                                         input_size.end());
-      return Fits(extents, InputSizeName(), sides_.in, to_name(), to(), Rule::kOutput);
+    if (input_size.rank() > 0) {
+      return Fits(
+          input_size.data() + others, [this] { return InputSizeName(); }, sides_.in, to_name(),
+          to(), Rule::kOutput);
     }
     if (backward_ || output_size == nullptr) return {};
-    return Fits(*output_size, call_.ints_name(0), sides_.out, to_name(), to(), Rule::kOutput);
+    return Fits(output_size->data(), output_name, sides_.out, to_name(), to(), Rule::kOutput);
   }
 
   // What a gradient by its image's shape writes.
@@ -213,14 +214,10 @@ class Checker : ResizeChecks {
   }
 
   // inputSize as (N, C, ...), or its spatial extents alone; empty if the call has none.
-  std::vector<int64_t> InputSize() const {
+  Dims InputSize() const {
     if (!sized() || call_.ints(1) == nullptr) return {};
-    std::vector<int64_t> size = *call_.ints(1);
-    if (InputSizeIsChannelsLast()) {
-      size.insert(size.begin() + 1, size.back());
-      size.pop_back();
-    }
-    return size;
+    const Dims size(call_.ints(1)->data(), static_cast<int>(call_.ints(1)->size()));
+    return InputSizeIsChannelsLast() ? ChannelsFirst(size) : size;
   }
 
   // Pages differ in the order of inputSize for tensors with C last. The page's order counts, unless
@@ -231,12 +228,9 @@ class Checker : ResizeChecks {
 
   bool InputSizeHasTheOtherOrder() const {
     if (!IsChannelsLast() || !backward_ || call_.ints(1) == nullptr) return false;
-    const std::vector<int64_t>& size = *call_.ints(1);
-    const auto is_like = [&](const Dims& shape) {
-      return size == std::vector<int64_t>(shape.data(), shape.data() + shape.rank());
-    };
-    const bool first = is_like(sides_.in);
-    const bool last = is_like(to().shape);
+    const Dims size(call_.ints(1)->data(), static_cast<int>(call_.ints(1)->size()));
+    const bool first = size == sides_.in;
+    const bool last = size == to().shape;
     return first != last && last != rules_.input_size_channels_last;
   }
 
@@ -251,9 +245,9 @@ class Checker : ResizeChecks {
     return channels_last ? "(N, H, W, C)" : "(N, C, H, W)";
   }
 
-  Status Batch(const std::vector<int64_t>& input_size) const {
-    for (size_t axis = 0; axis < 2; ++axis) {
-      if (input_size[axis] == sides_.out[static_cast<int>(axis)]) continue;
+  Status Batch(const Dims& input_size) const {
+    for (int axis = 0; axis < 2; ++axis) {
+      if (input_size[axis] == sides_.out[axis]) continue;
       return refusals_.Refuse(Rule::kAttribute, "{} says {} = {}, but {} has shape {}",
                               InputSizeName(), axis == 0 ? "N" : "C", input_size[axis], from_name(),
                               from().shape.ToString());
@@ -266,13 +260,13 @@ class Checker : ResizeChecks {
   }
 
   // The spatial extents of `shape`, of `tensor`, are what a list says.
-  Status Fits(const std::vector<int64_t>& extents, const std::string& list, const Dims& shape,
-              const char* name, const TensorDesc& tensor, Rule rule) const {
+  template <class Name>
+  Status Fits(const int64_t* extents, const Name& list, const Dims& shape, const char* name,
+              const TensorDesc& tensor, Rule rule) const {
     for (int axis = 0; axis < call_.axes(); ++axis) {
-      const int64_t wanted = extents[static_cast<size_t>(axis)];
-      if (shape[axis + 2] == wanted) continue;
+      if (shape[axis + 2] == extents[axis]) continue;
       return refusals_.Refuse(rule, "{} has shape {}, but {} asks for {} = {}", name,
-                              tensor.shape.ToString(), list, AxisName(axis), wanted);
+                              tensor.shape.ToString(), list(), AxisName(axis), extents[axis]);
     }
     return {};
   }

@@ -68,7 +68,9 @@ PageRules PageRulesOf(const Call& call) {
   }
   PageRules rules;
   for (const PageRow& row : kPages) {
-    if (row.function == &call.signature()) rules = row.rules;
+    if (row.function != &call.signature()) continue;
+    rules = row.rules;
+    break;
   }
   if (CurrentProfile() != Profile::kOpen) return rules;
   return {.empty = true,

@@ -7,6 +7,7 @@
 #include <limits>
 #include <utility>
 
+#include "base/per_thread.h"
 #include "runtime/call.h"
 #include "runtime/fp_env.h"
 #include "runtime/simulation.h"
@@ -22,7 +23,7 @@ struct OpenCall {
   CallKind* kind = nullptr;
   int loops = 0;
 };
-constinit thread_local OpenCall* open_call = nullptr;
+PORTACL_STARTS_WITH_THREAD constinit thread_local OpenCall* open_call = nullptr;
 
 uint64_t KeyOfLoop(const internal::Loop& loop) {
   const auto size = static_cast<uint64_t>(std::bit_width(static_cast<uint64_t>(loop.count)));

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/per_thread.h"
 #include "runtime/error.h"
 #include "runtime/fp_env.h"
 #include "runtime/guard_pending.h"
@@ -23,7 +24,7 @@ namespace {
 constexpr auto kPollInterval = std::chrono::microseconds(100);
 
 // The stream that has this thread run a task now.
-thread_local const Stream* running_stream = nullptr;
+PORTACL_STARTS_WITH_THREAD thread_local const Stream* running_stream = nullptr;
 
 base::Status Failure(const char* what) noexcept {
   try {

@@ -22,6 +22,7 @@
 #include <string>
 #include <utility>
 
+#include "base/per_thread.h"
 #include "base/settings.h"
 #include "portacl/portacl.h"
 #include "runtime/cpus.h"
@@ -130,8 +131,8 @@ constinit std::atomic<bool> forked{false};
 
 // How often this thread has the state's lock, shared: by itself, or as a thread of a pool through
 // the loop's caller. A thread takes it once only, so above 0 loops run in place.
-constinit thread_local int shares = 0;
-constinit thread_local bool own_threads_only = false;
+PORTACL_STARTS_WITH_THREAD constinit thread_local int shares = 0;
+PORTACL_STARTS_WITH_THREAD constinit thread_local bool own_threads_only = false;
 
 void Name(const char* text) {
   std::snprintf(state.host.name.data(), state.host.name.size(), "%s", text);
@@ -257,12 +258,16 @@ void TraceLoss(int64_t nanoseconds, const Gain& gain, int64_t rest) noexcept {
   }
 }
 
+// Whether no larger arena need be made, or none can be.
+bool HasArena(int threads) {
+  return state.broken || (state.arena != nullptr && state.arena->threads >= threads);
+}
+
 // Whether loops of the calling thread find an arena that is large enough. Takes the lock itself.
 bool ArenaSuffices() {
   const SharedState shared;
   const int threads = ThreadsHere();
-  return threads == 1 || state.broken || (OnHost() && state.host.run != nullptr) ||
-         (state.arena != nullptr && state.arena->threads >= threads);
+  return threads == 1 || HasArena(threads) || (OnHost() && state.host.run != nullptr);
 }
 
 // oneTBB loads its allocator's library at its first request for memory. glibc ends a process that
@@ -296,12 +301,8 @@ void PrepareOneTbb() {
 // If the system gives no thread, there is no arena and calls run on the calling thread. (oneTBB may
 // ask for a thread then: its other users in this process want one.) Takes the lock itself.
 void PrepareArena(int threads) {
-  {
-    const SharedState shared;
-    if (state.broken || (state.arena != nullptr && state.arena->threads >= threads)) return;
-  }
   const std::unique_lock lock(state.mutex);
-  if (state.broken || (state.arena != nullptr && state.arena->threads >= threads)) return;
+  if (HasArena(threads)) return;
   // First away with the old one: the smallest control of the process counts.
   delete state.arena;
   state.arena = nullptr;
@@ -370,8 +371,8 @@ void PrepareThreads() {
     const SharedState shared;
     // Also for the library's own threads: a plan made here may run on a stream's thread.
     threads = std::max(ThreadsHere(), OwnThreads());
+    if (threads == 1 || (watches_forks.load() && HasArena(threads))) return;
   }
-  if (threads == 1) return;
   WatchForks();
   PrepareArena(threads);
 }

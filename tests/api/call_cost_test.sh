@@ -23,10 +23,10 @@ while read -r call limit; do
   echo "$call: $each instructions a call, $limit at most"
   [ "$each" -le "$limit" ] || failed=1
 done <<'LIMITS'
-nearest 14000
-grid 18700
-bilinear 16000
-new_nearest 24700
-new_bilinear 34700
+nearest 10900
+grid 15900
+bilinear 12400
+new_nearest 19800
+new_bilinear 29300
 LIMITS
 exit $failed

@@ -49,8 +49,10 @@ class RecentPlans : public AclTest {
   // Such a call is kept from here on.
   static NearestCall Kept(Gradient* gradient, aclrtStream stream) {
     const NearestCall call = gradient->Call();
-    EXPECT_EQ(Execute(call, stream), 0) << TakeMessage();
-    EXPECT_TRUE(gradient->IsRight());
+    for (int time = 0; time < 2; ++time) {
+      EXPECT_EQ(Execute(call, stream), 0) << TakeMessage();
+      EXPECT_TRUE(gradient->IsRight());
+    }
     return call;
   }
 };
