@@ -360,7 +360,7 @@ HWY_NOINLINE void WriteTile(const Params& p, const NearestForwardKernelPlan& pla
 
 // Calls f with the unsigned integer of an element's size.
 template <class F>
-void DispatchBits(base::DType dtype, const F& f) {
+decltype(auto) DispatchBits(base::DType dtype, const F& f) {
   switch (dtype) {
     case base::DType::kFloat16:
     case base::DType::kBFloat16:
@@ -389,14 +389,12 @@ void Run(const Params& params, const NearestForwardPlan& plan, void* /*workspace
 }
 
 std::optional<NearestForwardPlan> Plan(const Params& params, std::string_view path) {
-  std::optional<NearestForwardPlan> plan;
-  DispatchBits(params.dtype, [&](auto bits) {
+  return DispatchBits(params.dtype, [&](auto bits) {
     using T = decltype(bits);
     const int64_t lanes = Length(PermuteTag<T>());
-    plan =
-        PlanNearestForward(params, static_cast<int64_t>(sizeof(T)), lanes, HWY_ARCH_X86 != 0, path);
+    return PlanNearestForward(params, static_cast<int64_t>(sizeof(T)), lanes, HWY_ARCH_X86 != 0,
+                              path);
   });
-  return plan;
 }
 
 }  // namespace

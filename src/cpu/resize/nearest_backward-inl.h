@@ -196,15 +196,13 @@ void Run(const Params& params, const NearestBackwardPlan& plan, void* /*workspac
 }
 
 std::optional<NearestBackwardPlan> Plan(const Params& params, std::string_view path) {
-  std::optional<NearestBackwardPlan> plan;
-  base::DispatchFloating(params.dtype, [&](auto tag) {
+  return base::DispatchFloating(params.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     const NearestBackwardTarget target = {.lanes = static_cast<int64_t>(hn::Lanes(ComputeTag<T>())),
                                           .min_ratio_columns = MinRatioColumns<T>(),
                                           .can_stream = HWY_ARCH_X86 != 0};
-    plan = PlanNearestBackward(params, static_cast<int64_t>(sizeof(T)), target, path);
+    return PlanNearestBackward(params, static_cast<int64_t>(sizeof(T)), target, path);
   });
-  return plan;
 }
 
 }  // namespace

@@ -337,8 +337,8 @@ std::optional<NearestBackwardPlan> PlanNearestBackward(const Params& params, int
   NormalizeUnitAxes(to);
   MergeImages(from, to);
 
-  NearestBackwardPlan plan;
-  auto* const mine = &std::get<NearestBackwardKernelPlan>(plan.way);
+  std::optional<NearestBackwardPlan> plan(std::in_place);  // in its place: returned everywhere
+  auto* const mine = &std::get<NearestBackwardKernelPlan>(plan->way);
   mine->from_stride = from.stride;
   mine->to_stride = to.stride;
   const bool scatter = choice.Allows("scatter");
@@ -368,8 +368,8 @@ std::optional<NearestBackwardPlan> PlanNearestBackward(const Params& params, int
     mine->dense_bytes =
         DenseBytes({volume.n, volume.c, volume.h, volume.w}, volume.stride, element_size);
   }
-  plan.path = PathName(*mine);
-  if (!choice.Allows(plan.path)) return std::nullopt;
+  plan->path = PathName(*mine);
+  if (!choice.Allows(plan->path)) plan.reset();
   return plan;
 }
 

@@ -37,16 +37,21 @@ bool MakePermutation(const std::vector<int64_t>& source, int64_t elements, int64
     plan.period = ratio;
     plan.repeated = elements / lanes * ratio;
   }
+  const auto rows = static_cast<size_t>(plan.blocks);  // of indices, at most
+  plan.window.reserve(rows);
+  plan.index.reserve(rows * static_cast<size_t>(lanes));
 
   const auto add = [&](int64_t start, int64_t last_window) {
     const int64_t end = std::min(start + lanes, plan.row);  // lanes behind the row are not stored
     const auto first = source.begin() + start;
     const int64_t window = std::min(last_window, *std::min_element(first, source.begin() + end));
     plan.window.push_back(window);
-    for (int64_t lane = 0; lane < lanes; ++lane) {
-      const int64_t place = start + lane < end ? first[lane] - window : 0;
+    const size_t size = plan.index.size();
+    plan.index.resize(size + static_cast<size_t>(lanes));
+    for (int64_t lane = 0; lane < end - start; ++lane) {
+      const int64_t place = first[lane] - window;
       if (place >= lanes) return false;
-      plan.index.push_back(static_cast<int8_t>(place));
+      plan.index[size + static_cast<size_t>(lane)] = static_cast<int8_t>(place);
     }
     return true;
   };
@@ -70,7 +75,8 @@ std::vector<int64_t> PixelTable(const ops::NearestAxis& w, int64_t channels) {
 }
 
 // Small planes that follow each other on both sides as rows, as many in one as have a vector of
-// sources. Where that serves, `from` and `to` become tensors of such rows.
+// sources. Where that serves, `from` and `to` become tensors of such rows. The plan has the tables
+// of planes and rows.
 bool JoinPlanes(const Params& p, int64_t lanes, NearestSide* from, NearestSide* to,
                 NearestForwardKernelPlan& plan) {
   const double most_in = static_cast<double>(int64_t{1} << 40);
@@ -84,12 +90,12 @@ bool JoinPlanes(const Params& p, int64_t lanes, NearestSide* from, NearestSide* 
   const int64_t planes = to->c;
   int64_t joined = std::clamp<int64_t>(lanes / in, 1, planes);
   while (planes % joined != 0) --joined;
-  const std::vector<int64_t> depths = SourceTable(p.d), rows = SourceTable(p.h),
-                             columns = SourceTable(p.w);
+  const std::vector<int64_t> columns = SourceTable(p.w);
   std::vector<int64_t> source;
+  source.reserve(static_cast<size_t>(joined * out));
   for (int64_t plane = 0; plane < joined; ++plane) {
-    for (const int64_t d : depths) {
-      for (const int64_t h : rows) {
+    for (const int64_t d : plan.source_plane) {
+      for (const int64_t h : plan.source_row) {
         for (const int64_t w : columns) {
           source.push_back(((plane * p.d.in + d) * p.h.in + h) * p.w.in + w);
         }
@@ -170,14 +176,17 @@ std::optional<NearestForwardPlan> PlanNearestForward(const Params& p, int64_t el
   NormalizeUnitAxes(to);
   MergeImages(from, to);
 
-  NearestForwardPlan plan;
-  auto* const mine = &std::get<NearestForwardKernelPlan>(plan.way);
+  std::optional<NearestForwardPlan> plan(std::in_place);  // in its place: returned everywhere
+  auto* const mine = &std::get<NearestForwardKernelPlan>(plan->way);
   mine->rows = p.h.out;
   mine->pairs = p.h.ratio > 1;
   mine->source_plane = SourceTable(p.d);
   mine->source_row = SourceTable(p.h);
-  if (!ChoosePath(p, lanes, path, &from, &to, *mine)) return std::nullopt;
-  plan.path = PathName(mine->path);
+  if (!ChoosePath(p, lanes, path, &from, &to, *mine)) {
+    plan.reset();
+    return plan;
+  }
+  plan->path = PathName(mine->path);
   if (mine->path == Path::kPixels || mine->path == Path::kElements) {
     mine->source_column = SourceTable(p.w);
   }

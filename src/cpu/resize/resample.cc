@@ -49,7 +49,8 @@ void RunTyped(const Params& p, const ResampleKernelPlan<F>& plan, void* workspac
 void Run(const Params& params, const ResamplePlan& plan, void* workspace) {
   Dispatch(params.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    RunTyped<T>(params, std::get<ResampleKernelPlan<ResampleWeight<T>>>(plan.way), workspace);
+    using Kept = std::unique_ptr<ResampleKernelPlan<ResampleWeight<T>>>;
+    RunTyped<T>(params, *std::get<Kept>(plan.way), workspace);
   });
 }
 

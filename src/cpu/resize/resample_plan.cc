@@ -575,7 +575,8 @@ std::array<int64_t, 2> ResampleKernelPlan<F>::Sources(const ResampleTaps<F>& tap
 template <class F>
 static bool FillResamplePlan(const Params& p, int64_t element_size, const ResampleTarget& target,
                              std::string_view path, ResamplePlan* plan) {
-  auto* const mine = &plan->way.emplace<ResampleKernelPlan<F>>();
+  plan->way = std::make_unique<ResampleKernelPlan<F>>();
+  auto* const mine = std::get<std::unique_ptr<ResampleKernelPlan<F>>>(plan->way).get();
   mine->backward = p.backward;
   mine->d = ResampleTaps<F>(p.d, p.backward);
   mine->h = ResampleTaps<F>(p.h, p.backward);
@@ -635,7 +636,7 @@ static bool FillResamplePlan(const Params& p, int64_t element_size, const Resamp
 template <class F>
 std::optional<ResamplePlan> PlanResample(const Params& p, int64_t element_size,
                                          const ResampleTarget& target, std::string_view path) {
-  std::optional<ResamplePlan> plan(std::in_place);  // to move one costs a small call much
+  std::optional<ResamplePlan> plan(std::in_place);
   if (!FillResamplePlan<F>(p, element_size, target, path, &*plan)) plan.reset();
   return plan;
 }

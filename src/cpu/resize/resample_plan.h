@@ -11,7 +11,9 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <type_traits>
 #include <variant>
@@ -91,39 +93,45 @@ struct ResampleTaps {
 // The sources of an outer axis that some tap needs, in a ring: source number `place` of them stands
 // in slot place & (slots - 1).
 struct ResampleRing {
-  std::vector<int64_t> used;   // sources, ascending
-  std::vector<int64_t> place;  // of each tap's source
-  std::vector<int64_t> first;  // of each destination, the places of its taps; first > last: none
-  std::vector<int64_t> last;
+  std::unique_ptr<int64_t[]> memory;  // of all four
+  std::span<int64_t> used;            // sources, ascending
+  std::span<int64_t> place;           // of each tap's source
+  // Of each destination, the places of its taps; first > last: none.
+  std::span<int64_t> first, last;
   int64_t flight = 1;  // places that one destination's taps span at most
 };
 
 template <class F>
 ResampleRing RingOf(const ResampleTaps<F>& taps) {
   ResampleRing ring;
-  const int64_t count = taps.start[taps.to];
-  ring.used.reserve(static_cast<size_t>(std::min(count, taps.from)));
-  ring.place.resize(static_cast<size_t>(count));
+  const auto count = static_cast<size_t>(taps.start[taps.to]);
+  const auto most = std::min(count, static_cast<size_t>(taps.from));
+  const auto to = static_cast<size_t>(taps.to);
+  ring.memory = std::make_unique_for_overwrite<int64_t[]>(most + count + 2 * to);
+  int64_t* const used = ring.memory.get();
+  int64_t* const place = used + most;
+  int64_t* const firsts = place + count;
+  int64_t* const lasts = firsts + to;
   int64_t newest = -1;  // source, the last of the used ones
-  for (int64_t k = 0; k < count; ++k) {
+  int64_t last_used = -1;
+  for (size_t k = 0; k < count; ++k) {
     const int64_t source = taps.source[k];
-    if (source > newest) ring.used.push_back(newest = source);
-    const auto last = static_cast<int64_t>(ring.used.size()) - 1;
+    if (source > newest) used[++last_used] = newest = source;
     // Used sources ascend: this one has at most as many behind it as there are numbers.
-    int64_t at = std::max<int64_t>(0, last - (newest - source));
-    while (ring.used[static_cast<size_t>(at)] != source) ++at;
-    ring.place[static_cast<size_t>(k)] = at;
+    int64_t at = std::max<int64_t>(0, last_used - (newest - source));
+    while (used[at] != source) ++at;
+    place[k] = at;
   }
-  ring.first.resize(static_cast<size_t>(taps.to), 0);
-  ring.last.resize(static_cast<size_t>(taps.to), -1);
-  for (int64_t o = 0; o < taps.to; ++o) {
-    if (taps.Count(o) == 0) continue;
-    const int64_t first = ring.place[static_cast<size_t>(taps.start[o])];
-    const int64_t last = ring.place[static_cast<size_t>(taps.start[o + 1] - 1)];
-    ring.first[static_cast<size_t>(o)] = first;
-    ring.last[static_cast<size_t>(o)] = last;
-    ring.flight = std::max(ring.flight, last - first + 1);
+  for (size_t o = 0; o < to; ++o) {
+    const int64_t begin = taps.start[o], end = taps.start[o + 1];
+    firsts[o] = begin == end ? 0 : place[begin];
+    lasts[o] = begin == end ? -1 : place[end - 1];
+    ring.flight = std::max(ring.flight, lasts[o] - firsts[o] + 1);
   }
+  ring.used = {used, static_cast<size_t>(last_used + 1)};
+  ring.place = {place, count};
+  ring.first = {firsts, to};
+  ring.last = {lasts, to};
   return ring;
 }
 
@@ -335,9 +343,11 @@ inline ResampleBox ResampleKernelPlan<F>::Box(int64_t index) const {
           .columns = &tile};
 }
 
-// To be moved, not copied: the taps of W may point into it.
-struct ResamplePlan : base::PathPlan<ResampleKernelPlan<float>, ResampleKernelPlan<double>,
-                                     ResampleKernelPlan<int32_t>> {
+// To move what a kernel has decided would cost a small call much; and the taps of W may point into
+// it.
+struct ResamplePlan : base::PathPlan<std::unique_ptr<ResampleKernelPlan<float>>,
+                                     std::unique_ptr<ResampleKernelPlan<double>>,
+                                     std::unique_ptr<ResampleKernelPlan<int32_t>>> {
   static constexpr std::array kPaths = {"rows",   "channels_last", "columns", "lookup",
                                         "phases", "expand",        "planes"};
   static constexpr std::array kVariants = {"borders", "pairs", "fetch"};

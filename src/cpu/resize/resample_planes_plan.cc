@@ -46,8 +46,8 @@ void LeaveOutUnused(bool columns, bool from, bool to, ResampleTaps<F>* taps, Res
   part->start.push_back(taps->start[destinations[1]]);
   if (from && !columns) {
     ResampleRing ring = RingOf(*taps);
-    part->from = std::move(ring.used);
-    part->source = std::move(ring.place);
+    part->from.assign(ring.used.begin(), ring.used.end());
+    part->source.assign(ring.place.begin(), ring.place.end());
   } else {
     const int64_t first = from ? sources[0] : 0;
     for (int64_t i = first; i < (from ? sources[1] : taps->from); ++i) part->from.push_back(i);
