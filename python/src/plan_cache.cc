@@ -4,6 +4,7 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -11,6 +12,7 @@
 #include <list>
 #include <span>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <type_traits>
 #include <unordered_map>
@@ -107,10 +109,12 @@ class PlanCache {
     return *cache;
   }
 
-  SharedPlan Find(const Key& key) {
+  // *again: whether such a call, without a plan, came before.
+  SharedPlan Find(const Key& key, bool* again) {
     const std::lock_guard lock(mutex_);
     const auto found = places_.find(key.hash());
     if (found == places_.end() || !std::ranges::equal(found->second->words, key.words())) {
+      *again = See(key.hash());
       return nullptr;
     }
     entries_.splice(entries_.begin(), entries_, found->second);
@@ -155,6 +159,15 @@ class PlanCache {
     size_t bytes;
   };
 
+  // Notes a call; whether it had been noted.
+  bool See(uint64_t hash) {
+    auto& row = seen_[hash % seen_.size()];
+    if (std::find(row.begin(), row.end(), hash) != row.end()) return true;
+    std::copy_backward(row.begin(), row.end() - 1, row.end());
+    row[0] = hash;
+    return false;
+  }
+
   void Forget(std::list<Entry>::iterator entry, std::list<Entry>* forgotten) {
     places_.erase(entry->hash);
     bytes_ -= entry->bytes;
@@ -165,6 +178,7 @@ class PlanCache {
   std::list<Entry> entries_;                                         // the last used one first
   std::unordered_map<uint64_t, std::list<Entry>::iterator> places_;  // by the hashes of their keys
   size_t bytes_ = 0;
+  std::array<std::array<uint64_t, 8>, 1024> seen_{};  // hashes of the newest calls, by rows
   std::vector<SharedPlan> captured_;
 };
 
@@ -221,6 +235,9 @@ int32_t MakePlan(const Call& call, portaclPlan** plan) {
 // The same for the device of this thread's calls, whatever the thread has set for its own plans.
 int32_t MakePlanOnDevice(const Call& call, portaclPlan** plan) {
   const CudaStream& current = CurrentStream();
+  if (!current.on_gpu() && std::string_view(portaclGetDevice()) == "cpu") {
+    return MakePlan(call, plan);
+  }
   const std::string device = current.on_gpu() ? "cuda:" + std::to_string(current.device) : "cpu";
   const std::string before = portaclGetDevice();
   if (device == before) return MakePlan(call, plan);
@@ -264,13 +281,18 @@ size_t BytesOf(const Call& call) {
 int32_t RunCall(const Call& call) {
   const bool reusable = IsReusable(call);
   const Key key(call);
-  SharedPlan plan = reusable ? PlanCache::Get().Find(key) : nullptr;
+  bool again = false;
+  SharedPlan plan = reusable ? PlanCache::Get().Find(key, &again) : nullptr;
   if (plan == nullptr) {
     portaclPlan* made = nullptr;
     if (const int32_t code = MakePlanOnDevice(call, &made); code != PORTACL_OK) return code;
     plan = SharedPlan(
         made, [](const portaclPlan* p) { portaclPlanDestroy(const_cast<portaclPlan*>(p)); });
-    if (reusable) PlanCache::Get().Keep(key, plan, BytesOf(call));
+    // Plans of calls that all differ would fill the CPU's caches; and the end of a plan waits for
+    // its work on a GPU.
+    if (reusable && (again || CurrentStream().on_gpu())) {
+      PlanCache::Get().Keep(key, plan, BytesOf(call));
+    }
     return RunPlan(plan, nullptr);
   }
   std::array<void*, kMaxTensors> addresses{};
