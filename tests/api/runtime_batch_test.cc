@@ -177,9 +177,12 @@ TEST_F(RuntimeBatch, StreamsWaitForValues) {
   const StreamHandle writer;
   const auto runs = [&](uint32_t flag, uint64_t start, uint64_t wanted, uint64_t written) {
     Counter behind;
+    const EventHandle started;
     EXPECT_EQ(aclrtValueWrite(device_, start, 0, stream_), ACL_SUCCESS);
+    EXPECT_EQ(aclrtRecordEvent(started.get(), stream_), ACL_SUCCESS);
     EXPECT_EQ(aclrtValueWait(device_, wanted, flag, stream_), ACL_SUCCESS) << NewestMessage();
     EXPECT_EQ(behind.Launch(stream_), ACL_SUCCESS);
+    EXPECT_EQ(aclrtSynchronizeEvent(started.get()), ACL_SUCCESS);
     EXPECT_EQ(aclrtSynchronizeStreamWithTimeout(stream_, 20), ACL_ERROR_RT_STREAM_SYNC_TIMEOUT);
     EXPECT_EQ(behind.count(), 0);
     EXPECT_EQ(aclrtValueWrite(device_, written, 0, writer.get()), ACL_SUCCESS);
@@ -194,6 +197,7 @@ TEST_F(RuntimeBatch, StreamsWaitForValues) {
 
 TEST_F(RuntimeBatch, AWaitCountsAtItsTurn) {
   const StreamHandle writer;
+  const EventHandle zeroed;
   Blocker blocker;
   Counter behind;
   // 1 is there when the wait is enqueued, and no longer at its turn.
@@ -201,9 +205,11 @@ TEST_F(RuntimeBatch, AWaitCountsAtItsTurn) {
   ASSERT_EQ(aclrtSynchronizeStream(stream_), ACL_SUCCESS);
   ASSERT_EQ(blocker.Launch(stream_), ACL_SUCCESS);
   ASSERT_EQ(aclrtValueWrite(device_, 0, 0, stream_), ACL_SUCCESS);
+  ASSERT_EQ(aclrtRecordEvent(zeroed.get(), stream_), ACL_SUCCESS);
   ASSERT_EQ(aclrtValueWait(device_, 1, ACL_VALUE_WAIT_EQ, stream_), ACL_SUCCESS);
   ASSERT_EQ(behind.Launch(stream_), ACL_SUCCESS);
   blocker.Release();
+  ASSERT_EQ(aclrtSynchronizeEvent(zeroed.get()), ACL_SUCCESS);
   EXPECT_EQ(aclrtSynchronizeStreamWithTimeout(stream_, 20), ACL_ERROR_RT_STREAM_SYNC_TIMEOUT);
   EXPECT_EQ(behind.count(), 0);
   ASSERT_EQ(aclrtValueWrite(device_, 1, 0, writer.get()), ACL_SUCCESS);
