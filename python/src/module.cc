@@ -411,9 +411,10 @@ void DefineTorch(nb::module_& m) {
       .def(nb::init<const std::vector<std::string>&, const std::string&>(), nb::arg("names"),
            nb::arg("space") = "aten")
       .def_prop_ro("names", &TorchKernels::names, "Operators that use them.")
-      .def("stand_aside", &TorchKernels::StandAside, nb::arg("aside"),
-           "Whether calls from now on reach PyTorch's own kernels; find_stock_kernels must have "
-           "found them. Of torchvision's operators: those of namespace portacl_torchvision.");
+      .def(
+          "stand_aside", &TorchKernels::StandAside, nb::arg("aside"),
+          "Whether calls from now on reach PyTorch's own kernels; find_stock_kernels must have "
+          "found them. Calls of torchvision's operators reach namespace portacl_torchvision then.");
 }
 
 }  // namespace

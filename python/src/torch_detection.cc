@@ -5,7 +5,7 @@
 #include <array>
 #include <bit>
 #include <cstddef>
-#include <stdexcept>
+#include <exception>
 
 #include "plan_cache.h"
 
@@ -23,16 +23,16 @@ using torch_abi::Value;
 // arguments) returns the results.
 template <size_t kTensors, class Compute>
 bool Serve(Value* stack, const Compute& compute) {
-  std::array<portaclTensor, kTensors> tensors{};
-  for (size_t i = 0; i < kTensors; ++i) {
-    if (!Describe(stack[i], {.least_rank = 1}, &tensors[i]).empty()) return false;
-    if (tensors[i].dtype != tensors[0].dtype) return false;
-  }
   try {
+    std::array<portaclTensor, kTensors> tensors{};
+    for (size_t i = 0; i < kTensors; ++i) {
+      if (!Describe(stack[i], {.least_rank = 1}, &tensors[i]).empty()) return false;
+      if (tensors[i].dtype != tensors[0].dtype) return false;
+    }
     auto results = compute(tensors, stack + kTensors);
     for (size_t i = 0; i < kTensors; ++i) const Tensor argument(stack[i]);
     for (size_t i = 0; i < results.size(); ++i) stack[i] = results[i].Release();
-  } catch (const std::runtime_error&) {
+  } catch (const std::exception&) {
     return false;
   }
   return true;

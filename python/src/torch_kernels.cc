@@ -6,6 +6,8 @@
 #include <array>
 #include <atomic>
 #include <stdexcept>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "plan_cache.h"
@@ -95,8 +97,8 @@ void AffineGrid(Value* stack, uint64_t /*arguments*/, uint64_t /*results*/) {
   torch_resize::AffineGrid(stack);
 }
 
-// portacl's kernel of an operator of torchvision's, or the one in Python, which has a namespace of
-// its own: it says what is refused, and calls torchvision's.
+// portacl's kernel of an operator of torchvision's, or the kernel in Python. The latter has a
+// namespace of its own, says what is refused, and calls torchvision's kernel.
 constexpr char kRoiAlign[] = "roi_align";
 constexpr char kRoiAlignBackward[] = "_roi_align_backward";
 constexpr char kDeformConv2d[] = "deform_conv2d";
@@ -105,7 +107,12 @@ constexpr char kDeformConv2dBackward[] = "_deform_conv2d_backward";
 template <const char* kName>
 void InPython(Value* stack, uint64_t /*arguments*/, uint64_t /*results*/) {
   const std::string name = std::string("portacl_torchvision::") + kName;
-  torch_abi::Check(Torch().call(name.c_str(), "", stack, torch_abi::kVersion));
+  if (Torch().call(name.c_str(), "", stack, torch_abi::kVersion) == 0) return;
+  // PyTorch adds the name of the error in front and where it was raised behind.
+  std::string words = Torch().get_error();
+  constexpr std::string_view kRaised = "RuntimeError: ";
+  if (words.starts_with(kRaised)) words.erase(0, kRaised.size());
+  throw std::runtime_error(words.substr(0, words.find("\n\nAt:\n")));
 }
 
 template <const char* kName, bool (*kServe)(Value*)>
@@ -115,7 +122,7 @@ void OfTorchvision(Value* stack, uint64_t arguments, uint64_t results) {
 
 struct Entry {
   const char* name;
-  size_t tensors;  // the first arguments: PyTorch's kernel takes those of other dtypes
+  size_t tensors;  // the first arguments; if they have another dtype, PyTorch's kernel is called
   torch_abi::Kernel kernel;
   torch_abi::Kernel stock;
 

@@ -100,7 +100,7 @@ def test_large_results_come_from_the_pool(monkeypatch):
 
 
 def test_no_rois_and_no_images(monkeypatch):
-    for images, boxes in ((2, 0), (1, 0)):
+    for images, boxes in ((2, 0), (0, 0)):
         image = torch.randn(images, 3, 5, 6)
         arguments = [image, torch.zeros(boxes, 5), 1.0, 2, 2, 2, False]
         assert without_python(monkeypatch, "roi_align", arguments)[0].shape == (0, 3, 2, 2)
@@ -109,10 +109,10 @@ def test_no_rois_and_no_images(monkeypatch):
         assert gradient.shape == image.shape and not gradient.any()
 
 
-def refusal(call, *arguments):
+def refusal(operator, arguments):
     with pytest.raises(RuntimeError) as error:
-        call(*arguments)
-    return str(error.value).splitlines()[0].removeprefix("RuntimeError: ")
+        operator(*arguments)
+    return str(error.value)
 
 
 def changed(arguments, at, value):
@@ -137,7 +137,8 @@ def test_refusals_have_the_same_words():
         cases += [(name, changed(arguments, first + 2, offset[:, :2]))]
         cases += [(name, changed(arguments, first + 1, arguments[first + 1][0]))]
     for name, arguments in cases:
-        assert refusal(called, name, arguments) == refusal(in_python, name, arguments), name
+        wanted = refusal(getattr(torch.ops.portacl_torchvision, name), arguments)
+        assert refusal(getattr(torch.ops.torchvision, name), arguments) == wanted
 
 
 def test_arguments_are_freed_once(monkeypatch):

@@ -123,8 +123,9 @@ class Replaced:
 
     def choose(self) -> None:
         """Whether calls pass Python, where those that are not portacl's are passed on."""
-        if self._native is not None:
-            self._native.stand_aside(is_watched or not self.in_place)
+        with self._lock:
+            if self._native is not None:
+                self._native.stand_aside(is_watched or not self.in_place)
 
     def _register(self) -> None:
         try:
