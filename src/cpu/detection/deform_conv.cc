@@ -502,7 +502,8 @@ class DeformConv {
   }
 
   // What a tile adds to the gradients of image and weight, and the dot products of its points. The
-  // image's owners, some channels each, are few and take longest: they begin.
+  // image's owners, some channels each, are few and take longest: they come last, where a thread
+  // takes one index at a time.
   void AddTile(const Tile& tile) const {
     const int64_t blocks = std::max<int64_t>(1, DivideUp(p_.channels, kBlock));
     const int64_t part = DivideUp(blocks, std::min<int64_t>(g_.slots, blocks)) * kBlock;
@@ -511,15 +512,15 @@ class DeformConv {
     const int64_t panels = AddsToWeights() ? p_.groups * g_.runs * of_run : 0;
     const int64_t step = PartOf(tile);
     const int64_t parts = p_.wants_point_grads() ? DivideUp(tile.count, step) : 0;
-    runtime::ParallelForSlots(owners + panels + parts, g_.slots, [&](int slot, int64_t i) {
-      if (i < owners) return AddToImage(tile, i * part, std::min(p_.channels, (i + 1) * part));
-      i -= owners;
+    runtime::ParallelForSlots(panels + parts + owners, g_.slots, [&](int slot, int64_t i) {
       if (i < panels) {
         return AddPanel(tile, i / of_run / g_.runs, i / of_run % g_.runs, i % of_run * width,
                         At(g_.panel, slot));
       }
-      const int64_t first = (i - panels) * step;
-      DotPart(first, std::min(tile.count, first + step));
+      i -= panels;
+      if (i < parts) return DotPart(i * step, std::min(tile.count, (i + 1) * step));
+      i -= parts;
+      AddToImage(tile, i * part, std::min(p_.channels, (i + 1) * part));
     });
   }
   // A panel of a run's elements, copied to `panel`, and the products behind it.

@@ -76,16 +76,18 @@ bool CutSlot(const RoiAlignParams& p, int64_t lanes, int64_t size, Geometry* g) 
 }
 
 // Cuts the sums of a gradient into some owners for each slot. An owner lists the points of all bins
-// that touch its rows: rows cost less than channels.
+// that touch its rows: rows cost less than channels, unless they are so few that a bin has many
+// owners.
 void CutSums(const RoiAlignParams& p, int64_t block, RoiPointsGeometry* g) {
-  constexpr int64_t kOwners = 3, kBlocks = 4;  // of a slot; of an owner
+  constexpr int64_t kOwners = 3, kBlocks = 4, kFewestRows = 16;  // of a slot; of an owner
   if (g->slots <= 1) {
     g->part = g->pixel;
     return;
   }
   g->part = std::min(g->pixel, kBlocks * block);
   const int64_t parts = DivideUp(g->pixel, g->part);
-  g->strips = std::clamp<int64_t>(DivideUp(kOwners * g->slots, parts), 1, p.height);
+  g->strips =
+      std::clamp<int64_t>(DivideUp(kOwners * g->slots, parts), 1, DivideUp(p.height, kFewestRows));
 }
 
 // Maxima and rotated rois.
@@ -122,8 +124,9 @@ std::optional<RoiAlignPlan> PlanPoints(const RoiAlignParams& p) {
   take(&g.zeros, 1, g.pixel, 1);
   take(&g.points, kRoiPointRoom, kArraysOfPoint, g.slots);
   take(&g.tile, bins, g.pixel, g.slots);
-  if (p.backward)
+  if (p.backward) {
     take(p.rotated ? &g.outside : &g.winners, p.rotated ? 1 : kWinners, g.pixel, g.slots);
+  }
   if (!booking.fits()) return std::nullopt;
   plan.workspace_size = booking.size();
   return plan;

@@ -57,7 +57,7 @@ struct RoiPointsGeometry {
   RoiPointsPart points;   // for each slot, as the following
   RoiPointsPart tile;     // the bins of a roi
   RoiPointsPart winners;  // for each channel: its maximum, the point's number, its keys and weights
-  RoiPointsPart outside;  // a pixel, for what other owners add
+  RoiPointsPart outside;  // a pixel for sums that other owners add
 };
 
 struct RoiAlignPlan : base::PathPlan<RoiAlignGeometry, RoiPointsGeometry> {};
