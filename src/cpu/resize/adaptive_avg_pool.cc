@@ -296,8 +296,8 @@ class AdaptiveAvgPool {
     }
   }
 
-  // Adds the columns [begin, end), of several rows all, to the runs that have them, from `run` on.
-  // `fresh`: sums begin with +0. Returns the first run that may have columns behind these.
+  // Adds the columns [begin, end) of a row, or all columns of `rows` rows, to their runs from `run`
+  // on. `fresh`: sums begin with +0. Returns the first run that may have columns behind these.
   template <bool kPixels, bool kSeveral>
   HWY_NOINLINE size_t AddColumns(size_t run, int64_t begin, int64_t end, int64_t rows, bool fresh,
                                  const F* columns, F* sums) const {
@@ -310,11 +310,11 @@ class AdaptiveAvgPool {
       for (int64_t c = 0; c < inner; ++c) {
         F* const to = sums + (static_cast<int64_t>(r) * inner + c) * kLanes;
         V sum = fresh && first == runs[r].begin ? hn::Zero(tag) : hn::Load(tag, to);
-        const F* row = columns - begin * kLanes;
+        const F* row = columns;
         int64_t left = rows;
         do {
           for (int64_t w = first + c; w < last; w += inner) {
-            sum = hn::Add(sum, hn::Load(tag, row + w * kLanes));
+            sum = hn::Add(sum, hn::Load(tag, row + (w - begin) * kLanes));
           }
           row += g_.sources * kLanes;
         } while (kSeveral && --left > 0);
@@ -502,7 +502,7 @@ class AdaptiveAvgPool {
     const D tag;
     WithSums<kVectors>([&](auto&... sums) PORTACL_INLINE_LAMBDA {
       ForWindow(window, first, [&](const S* pixel) PORTACL_INLINE_LAMBDA {
-        const auto next = [&] PORTACL_INLINE_LAMBDA {
+        const auto next = [&]() PORTACL_INLINE_LAMBDA {
           if constexpr (!kWhole) return LoadSome(pixel, window.strides[1], part);
           return LoadElements(tag, std::exchange(pixel, pixel + kLanes), hn::Lanes(tag));
         };

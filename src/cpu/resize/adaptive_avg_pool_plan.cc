@@ -172,7 +172,7 @@ bool SetRows(const AdaptiveAvgPoolParams& p, uint64_t size, int64_t lanes, int64
   if (4 * rows < lanes) return false;
   g->tasks = DivideUp(rows, lanes);
   const std::array<int64_t, 3>& small = p.pooled_extents;
-  constexpr int64_t kVector = 32;
+  constexpr int64_t kVector = 32;  // half of the longest vector of bytes
   g->halves = p.dtype == base::DType::kUInt8 && !p.backward && small[2] >= kVector &&
               p.extents == std::array{small[0], 2 * small[1], 2 * small[2]} &&
               (g->inner == 1 || (g->inner == 3 && g->to_stride[1] == 1)) &&
