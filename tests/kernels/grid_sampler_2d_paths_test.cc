@@ -641,6 +641,9 @@ TEST_F(GridSamplerPaths, FewPointsOfManyChannelsHaveOwners) {
       };
       EXPECT_EQ(path(100, Interpolation::kBilinear), "owned");
       EXPECT_EQ(path(101, Interpolation::kBilinear), "slab");
+      auto strided = BackwardParams(ShapeOf(1, 256, 60, 80, 1, 100), kBoth);
+      strided.input_grad_stride = {256 * 60 * 80, 1, 256 * 80, 256};  // its zeros are not dense
+      EXPECT_EQ(BackwardPath(strided), "slab");
       EXPECT_EQ(path(150, Interpolation::kNearest), "owned");
       EXPECT_EQ(path(151, Interpolation::kNearest), "slab");
     }

@@ -215,13 +215,16 @@ PaddedGeometry PaddedGeometryOf(const Params& p, int threads) {
 
 using Plan = GridSampler2DBackwardPlan;
 
-// Whether so few points use an image that it is not worth a slab. A point that is added by itself
-// costs about as much, channel by channel, as so many pixels of a slab. Slabs of more channels cost
-// as much more as the points do.
-bool HasSparsePoints(const ops::GridSampler2DShape& s) {
-  const bool bicubic = s.interpolation == ops::Interpolation::kBicubic;
-  const int64_t pixels = bicubic ? std::min<int64_t>(16 * s.c, 96) : std::min<int64_t>(8 * s.c, 48);
-  return base::DTypeSize(s.dtype) >= 4 && IsSparse(s, pixels);
+// Whether so few points use an image that it is not worth a slab: a point that is added by itself
+// costs about as much, channel by channel, as so many pixels of a slab. Beyond 6 channels slabs
+// cost as much more as points do; inputGrad needs dense rows then, whose zeros are written fast.
+bool HasSparsePoints(const Params& p) {
+  const auto& s = p.shape;
+  const bool dense = !p.want_input_grad || HasDenseRows(s, p.input_grad_stride);
+  const auto channels = static_cast<double>(dense ? std::min<int64_t>(s.c, 6) : s.c);
+  const double pixels = s.interpolation == ops::Interpolation::kBicubic ? 16 : 8;
+  return base::DTypeSize(s.dtype) >= 4 &&
+         pixels * channels * static_cast<double>(s.oh * s.ow) <= static_cast<double>(s.h * s.w);
 }
 
 // Whether gridGrad's points can gather their taps; of strided images one by one, which pays if
@@ -229,7 +232,7 @@ bool HasSparsePoints(const ops::GridSampler2DShape& s) {
 bool GathersGridGrad(const Params& p) {
   const auto& s = p.shape;
   if (ServesPairs(s, p.input_stride)) return true;
-  if (IsExtended(s) || HasSparsePoints(s)) return s.w > 1 && HasShortOffsets(s, p.input_stride);
+  if (IsExtended(s) || HasSparsePoints(p)) return s.w > 1 && HasShortOffsets(s, p.input_stride);
   return s.w > 1 && s.c <= kDirectAnywhere && base::DTypeSize(s.dtype) >= 4 &&
          s.interpolation == ops::Interpolation::kBilinear && HasShortOffsets(s, p.input_stride);
 }
@@ -375,7 +378,7 @@ std::optional<Plan> PlanOwnedImages(const Params& p, const Choice& choice) {
   if (!IsExtended(p.shape) && !choice.ByName()) {
     const bool bicubic = p.shape.interpolation == ops::Interpolation::kBicubic;
     const bool idle = cut.slots < runtime::NumThreads() && !IsBelowGrain(p.shape);
-    if (!HasSparsePoints(p.shape) || (bicubic && idle)) return std::nullopt;
+    if (!HasSparsePoints(p) || (bicubic && idle)) return std::nullopt;
   }
   return Plan{
       {.workspace_size = static_cast<uint64_t>(cut.slots * cut.slot_elements) * sizeof(float),
