@@ -168,6 +168,86 @@ def test_second_derivatives(axes, rule, mode, align_corners, second_order):
         assert check(lambda points: sample(x.detach(), points), (grid,))
 
 
+@pytest.mark.parametrize("rule", ["circular", "constant", "outside", "both"])
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("align_corners", [False, True])
+def test_second_derivatives_of_one_column(rule, mode, align_corners, second_order):
+    if not second_order:
+        pytest.skip(f"PyTorch {torch.__version__} has no second order of grid_sample")
+    x, grid, _ = (torch.from_numpy(a) for a in case(2, seed=5))
+    x, grid = x[:1, :1, :, :1].requires_grad_(), grid[:1].requires_grad_()
+    options = {**named(RULES[rule]), "align_corners": align_corners}
+    if rule == "both":
+        options["outside"] = -1.5
+
+    def sample(image, points):
+        return portacl.torch.grid_sample(image, points, mode, **options)
+
+    assert torch.autograd.gradgradcheck(sample, (x, grid), fast_mode=True)
+
+
+def second_derivatives(x, grid, g, mode, **options):
+    """Of a sum of both gradients with weights, by x, grid and g; and the terms of the sum."""
+    tensors = [a.detach().clone().requires_grad_() for a in (x, grid, g)]
+    out = portacl.torch.grid_sample(*tensors[:2], mode, **options)
+    gradients = torch.autograd.grad(out, tensors[:2], tensors[2], create_graph=True)
+    random = torch.Generator().manual_seed(11)
+    weighted = [a.double() * torch.randint(1, 9, a.shape, generator=random) for a in gradients]
+    terms = torch.cat([a.flatten() for a in weighted])
+    results = torch.autograd.grad(terms.sum(), tensors, materialize_grads=True)
+    return results, terms.detach()
+
+
+@pytest.mark.parametrize("axes", [2, 3])
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("fill", [float("nan"), float("-inf"), 1e30])
+def test_second_derivatives_without_edges_know_no_constant(axes, mode, fill, second_order):
+    if not second_order:
+        pytest.skip(f"PyTorch {torch.__version__} has no second order of grid_sample")
+    x, grid, g = (torch.from_numpy(a) for a in case(axes, np.float32))
+    x = x.repeat_interleave(2, -1).repeat_interleave(2, -2).repeat_interleave(2, 2)
+    for align_corners, outside in itertools.product((False, True), (None, 1.0)):
+        size = torch.tensor(x.shape[:1:-1], dtype=grid.dtype)
+        at = (grid + 1) / 2 * (size - 1) if align_corners else ((grid + 1) * size - 1) / 2
+        reach = 1 if mode == "bicubic" else 0
+        inside = ((at.floor() >= reach) & (at.floor() + 1 + reach < size)).all(-1)
+        assert inside.any() and not inside.all()
+        if outside is not None:
+            inside |= (grid.abs() > 1).any(-1)
+        options = {"mode": mode, "align_corners": align_corners, "outside": outside}
+        got, _ = second_derivatives(x, grid, g, padding_mode="constant", value=fill, **options)
+        want, _ = second_derivatives(x, grid, g, padding_mode="zeros", **options)
+        torch.testing.assert_close(got[0], want[0], rtol=1e-4, atol=1e-5)
+        torch.testing.assert_close(got[1][inside], want[1][inside], rtol=1e-4, atol=1e-5)
+        of_g = [a[2].movedim(1, -1)[inside] for a in (got, want)]
+        torch.testing.assert_close(*of_g, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("rule", ["circular", "constant", "outside", "both"])
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("align_corners", [False, True])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+def test_second_derivatives_are_of_the_same_points(rule, mode, align_corners, dtype, second_order):
+    """Points on pixels and between two too: a gradient is linear in the result's gradient."""
+    if not second_order:
+        pytest.skip(f"PyTorch {torch.__version__} has no second order of grid_sample")
+    x, *_ = map(torch.from_numpy, case(2))
+    axis = torch.arange(-9, 19)
+    size = torch.tensor([5, 4])
+    at = torch.stack(torch.meshgrid(axis, axis, indexing="xy"), -1).double() / 2
+    grid = 2 * at / (size - 1) - 1 if align_corners else (2 * at + 1) / size - 1
+    g = torch.randn(2, 3, *grid.shape[:2], generator=torch.Generator().manual_seed(7))
+    x, grid, g = (a.to(dtype) for a in (x, grid.expand(2, -1, -1, -1), g))
+    options = {**named(RULES[rule]), "align_corners": align_corners}
+    (of_x, of_grid, of_g), terms = second_derivatives(x, grid, g, mode, **options)
+    bound = {torch.float64: 1e-13, torch.float32: 1e-6}.get(dtype, 1e-3) * terms.abs().sum()
+    assert abs((of_g.double() * g.double()).sum() - terms.sum()) < bound
+    if dtype.itemsize == 2:
+        wide, _ = second_derivatives(x.float(), grid.float(), g.float(), mode, **options)
+        for narrow, result in zip((of_x, of_grid, of_g), wide):
+            assert torch.equal(narrow, result.to(dtype))
+
+
 def test_compiled_graphs_have_the_same_bits():
     x, grid, g = (torch.from_numpy(a) for a in case(2, np.float32))
 

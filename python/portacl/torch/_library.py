@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Optional
@@ -11,7 +12,7 @@ from torch._C._functorch import peek_interpreter_stack
 from torch.autograd import forward_ad
 
 from .. import _core, _listed
-from .._operators import PADDINGS
+from .._operators import INTERPOLATIONS, PADDINGS
 from . import _deform_conv, _kernels, _ms_deform_attn, _roi_align
 from ._results import empty, memory_format_like
 
@@ -154,24 +155,33 @@ def _grid_second_order(
     return (*(next(results) if is_wanted else None for is_wanted in wanted), *nothing)
 
 
+_FRAME = 2  # the farthest tap of a point between two pixels of the image
+
+
 def _framed(
-    input: torch.Tensor, grid: torch.Tensor, align_corners: bool
-) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, Callable[[torch.Tensor], torch.Tensor]]:
+    input: torch.Tensor, pixels: torch.Tensor, rounds: bool
+) -> tuple[torch.Tensor, torch.Tensor, Callable[[torch.Tensor], torch.Tensor]]:
     """An image that repeats itself as one with a frame of its own pixels, and points in that.
 
-    Returns the framed image, its points, d point / d x of each axis, and the function that takes a
-    gradient of the framed image to the image.
+    Returns the framed image, its points, and the function that takes a gradient of the framed image
+    to the image.
     """
-    frame = 2  # the farthest tap of a point between two pixels of the image
-    points, slopes, indices = [], [], []
-    for axis, x in zip(range(input.dim() - 1, 1, -1), grid.unbind(-1)):
+    extents = pixels.new_tensor(input.shape[:1:-1])
+    turns = (pixels.detach() / extents).floor()
+    near = (pixels >= -1) & (pixels < extents)
+    pixels = pixels - (turns * extents).masked_fill(near, 0)
+    if rounds:
+        pixels = pixels.round()  # halves to even, which the way through the points might not keep
+    framed_extents = extents + 2 * _FRAME
+    # The way through the points rounds, but must not take a point to the other side of a pixel.
+    fractions = (pixels - pixels.floor()).detach()
+    margin = torch.finfo(pixels.dtype).eps * framed_extents
+    pixels = pixels + (fractions.clamp(margin, 1 - margin) - fractions)
+    points = (2 * (pixels + _FRAME) + 1) / framed_extents - 1
+    indices = []
+    for axis in range(2, input.dim()):
         extent = input.shape[axis]
-        slope = (extent - 1) / 2 if align_corners else extent / 2
-        pixel = (x + 1) * slope - (0 if align_corners else 0.5)
-        pixel = pixel - (pixel.detach() / extent).floor() * extent
-        points.append((2 * (pixel + frame) + 1) / (extent + 2 * frame) - 1)
-        slopes.append(slope * 2 / (extent + 2 * frame))
-        index = torch.arange(-frame, extent + frame, device=input.device) % extent
+        index = torch.arange(-_FRAME, extent + _FRAME, device=input.device) % extent
         indices.append((axis, extent, index))
         input = input.index_select(axis, index)
 
@@ -181,7 +191,16 @@ def _framed(
             gradient = zeros.index_add(axis, index, gradient)
         return gradient
 
-    return input, torch.stack(points, -1), grid.new_tensor(slopes), fold
+    return input, points, fold
+
+
+def _at_edge(pixels: torch.Tensor, extents: torch.Tensor, mode: int) -> torch.Tensor:
+    """Whether points have taps inside the image and outside."""
+    reach = 1 if mode == INTERPOLATIONS["bicubic"] else 0
+    first = pixels.floor() - reach
+    last = first + 2 * reach + 1
+    inside = ((first >= 0) & (last < extents)).all(-1)
+    return ((last >= 0) & (first < extents)).all(-1) & ~inside
 
 
 def _padded_gradients(
@@ -190,21 +209,42 @@ def _padded_gradients(
     input: torch.Tensor,
     grid: torch.Tensor,
     *modes_and_mask: Any,
-) -> Sequence[torch.Tensor]:
+) -> Sequence[Optional[torch.Tensor]]:
     """Gradients for every padding by PyTorch's operator, which has a derivative."""
     mode, padding, align_corners, fill, replaces_outside, _, mask = modes_and_mask
-    if replaces_outside:
-        grad_output = grad_output.masked_fill((grid.abs() > 1).any(-1).unsqueeze(1), 0)
-    if padding == PADDINGS["constant"]:
-        input, padding = input - fill, PADDINGS["zeros"]
-    if padding != PADDINGS["circular"]:
-        found: Sequence[torch.Tensor] = torchs_backward(
-            grad_output, input, grid, mode, padding, align_corners, mask
-        )
-        return found
-    framed, points, slopes, fold = _framed(input, grid, align_corners)
-    of_frame, of_points = torchs_backward(grad_output, framed, points, mode, 0, False, mask)
-    return fold(of_frame) if mask[0] else of_frame, of_points * slopes if mask[1] else of_points
+    dtype = input.dtype
+    wide = torch.promote_types(dtype, torch.float32)
+    grad_output, input, grid = (t.to(wide) for t in (grad_output, input, grid))
+    extents = grid.new_tensor(input.shape[:1:-1])
+    pixels = (grid + 1) / 2 * (extents - 1) if align_corners else ((grid + 1) * extents - 1) / 2
+    pixels = torch.where(grid.isinf(), grid, pixels)
+    edge = (0 if align_corners else 0.5) if replaces_outside else math.inf
+    outside = ((pixels < -edge) | (pixels > extents - 1 + edge)).any(-1)
+    grad_output = grad_output.masked_fill(outside.unsqueeze(1), 0)
+    nearest = mode == INTERPOLATIONS["nearest"]
+    if padding == PADDINGS["circular"]:
+        framed, points, fold = _framed(input, pixels, nearest)
+        slopes = (extents - 1 if align_corners else extents) / (extents + 2 * _FRAME)
+        of_frame, of_points = torchs_backward(grad_output, framed, points, mode, 0, False, mask)
+        found: list[Any] = [
+            fold(of_frame) if mask[0] else None,
+            of_points * slopes if mask[1] else None,
+        ]
+    elif padding == PADDINGS["constant"]:
+        modes = mode, PADDINGS["zeros"], align_corners
+        found = [*torchs_backward(grad_output, input, grid, *modes, mask)]
+        if mask[1] and not nearest:
+            # Plus the fill times 1 less the weights inside: points all inside know no fill, even
+            # if it is NaN.
+            sums = grad_output.sum(1, keepdim=True)
+            ones = torch.ones_like(input[:, :1])
+            of_weights = torchs_backward(sums, ones, grid, *modes, [False, True])[1]
+            counts = _at_edge(pixels, extents, mode) & ~outside
+            fills = torch.where(counts, grid.new_tensor(fill), 0)
+            found[1] = found[1] - fills.unsqueeze(-1) * of_weights
+    else:
+        found = [*torchs_backward(grad_output, input, grid, mode, padding, align_corners, mask)]
+    return [g.to(dtype) if wanted else None for g, wanted in zip(found, mask)]
 
 
 class _Library(torch.library.Library):
