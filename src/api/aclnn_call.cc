@@ -118,7 +118,7 @@ aclnnStatus PhaseOne(const char* op, uint64_t* workspace_size, aclOpExecutor** e
         const ops::CallTimer timer;
         ops::PlannedCall planned;
         if (const Status status = planner(&planned); !status.ok()) return base::Report(status);
-        timer.Planned(*planned.plan);
+        timer.Planned(*planned.plan, planned.storages.has_value());
         const uint64_t size = planned.plan->workspace_size();
         *executor =
             Handles<aclOpExecutor>().Add(std::make_shared<aclOpExecutor>(std::move(planned)));

@@ -191,7 +191,7 @@ Status MakePlan(const Row& row, std::span<const Value> values,
   }
   const uint64_t warnings = base::WarningsOfThread();
   PORTACL_RETURN_IF_ERROR(MakeNew(row, values, std::move(results), &planned->plan));
-  if (warnings == base::WarningsOfThread()) ops::KeepPlan(words, planned->plan);
+  ops::KeepIfSeen(words, planned->plan, warnings);
   return {};
 }
 

@@ -18,14 +18,15 @@ CallTimer::CallTimer()
   if (log_ || calls_ || trace_) begin_ = std::chrono::steady_clock::now();
 }
 
-void CallTimer::End(const char* phase, const Plan& plan, Wanted wanted) const noexcept {
+void CallTimer::End(const char* phase, const Plan& plan, Wanted wanted,
+                    const char* note) const noexcept {
   if (!log_ && !wanted.trace && !wanted.call) return;
   const runtime::TraceTime end = std::chrono::steady_clock::now();
   const std::chrono::duration<double, std::micro> time = end - begin_;
   try {
     if (wanted.call) LogCall(plan, time.count());
     if (!log_ && !wanted.trace) return;
-    const std::string text = plan.Describe();
+    const std::string text = plan.Describe() + note;
     if (wanted.trace) runtime::AddTraceSpan({}, {phase, plan.op(), text, begin_, end});
     if (!log_) return;
     base::Log(base::LogLevel::kDebug, fmt::format("{} {} workspace {} B, {:.1f} us", phase, text,

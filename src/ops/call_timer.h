@@ -13,8 +13,10 @@ namespace portacl::ops {
 class CallTimer {
  public:
   CallTimer();
-  // On the calling thread's row of the timeline.
-  void Planned(const Plan& plan) const { End("plan", plan, {.trace = trace_}); }
+  // On the calling thread's row of the timeline. `kept`: the plan of an equal call.
+  void Planned(const Plan& plan, bool kept = false) const {
+    End("plan", plan, {.trace = trace_}, kept ? " (kept)" : "");
+  }
   void Ran(const Plan& plan) const { End("kernel", plan, {.trace = trace_, .call = calls_}); }
   // The stream has put the run on its own row.
   void RanOnStream(const Plan& plan) const { End("kernel", plan, {.call = calls_}); }
@@ -24,7 +26,8 @@ class CallTimer {
   struct Wanted {
     bool trace = false, call = false;
   };
-  void End(const char* phase, const Plan& plan, Wanted wanted) const noexcept;
+  void End(const char* phase, const Plan& plan, Wanted wanted,
+           const char* note = "") const noexcept;
 
   const bool log_;
   const bool calls_;

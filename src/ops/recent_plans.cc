@@ -90,9 +90,8 @@ RecentPlans& Recent() {
   return plans.Get();
 }
 
-bool IsToBeKept(const Call& call, const Plan& plan, uint64_t warnings) {
-  return plan.small() && plan.parts().empty() && MapsOneToOne(call, plan) &&
-         warnings == base::WarningsOfThread();
+bool MayBeKept(const Call& call, const Plan& plan) {
+  return plan.small() && plan.parts().empty() && MapsOneToOne(call, plan);
 }
 
 // Whether no other thread has changed a setting since: the plan may follow either.
@@ -142,8 +141,9 @@ uint64_t CallWords::Hash() const {
 
 std::shared_ptr<const Plan> FindRecentPlan(const CallWords& call) { return Recent().Find(call); }
 
-void KeepPlan(const CallWords& call, std::shared_ptr<const Plan> plan) {
-  Recent().Keep(call, std::move(plan));
+void KeepIfSeen(const CallWords& call, const std::shared_ptr<const Plan>& plan, uint64_t warnings) {
+  if (warnings != base::WarningsOfThread() || !AreSettingsOf(call)) return;
+  if (Recent().See(call.Hash())) Recent().Keep(call, plan);
 }
 
 Status MakeOrReusePlan(const Call& call, PlannedCall* planned) {
@@ -162,11 +162,7 @@ Status MakeOrReusePlan(const Call& call, PlannedCall* planned) {
   }
   const uint64_t warnings = base::WarningsOfThread();
   PORTACL_RETURN_IF_ERROR(MakePlan(call, &planned->plan));
-  // Plans of calls that all differ would fill the caches.
-  if (IsToBeKept(call, *planned->plan, warnings) && AreSettingsOf(words) &&
-      Recent().See(words.Hash())) {
-    KeepPlan(words, planned->plan);
-  }
+  if (MayBeKept(call, *planned->plan)) KeepIfSeen(words, planned->plan, warnings);
   return {};
 }
 

@@ -301,7 +301,7 @@ TEST_F(Aten, WrongCallsAreRefusedInPyTorchsWords) {
   EXPECT_EQ(executor, nullptr);
 }
 
-TEST_F(Aten, EqualCallsShareAPlanAndOthersDoNot) {
+TEST_F(Aten, CallsThatShareAPlanHaveTheirOwnResults) {
   Tensor self(Element::kFloat, {4});
   Tensor out(Element::kFloat, {4});
   for (int i = 0; i < 40; ++i) {
