@@ -232,8 +232,8 @@ std::vector<double> LevelValues(const Call& call, size_t i) {
   return values;
 }
 
-// Rois: their images in turn; corners (rotated: centres, sizes) within the image, and up to a
-// quarter of it beyond; angles.
+// Rois: their images in turn; corners (rotated: centres, sizes) that lie, scaled, within the image
+// and up to a quarter of it beyond; angles.
 std::vector<double> RoiValues(const Call& call, size_t i) {
   Shape image = {1, 1, 1, 1};
   for (size_t at = 0; at < call.arguments.size(); ++at) {
@@ -243,13 +243,16 @@ std::vector<double> RoiValues(const Call& call, size_t i) {
   }
   const int64_t count = call.arguments[i].tensor.count();
   const int64_t columns = std::string_view(call.op->parameters[i].pattern) == "K,6" ? 6 : 5;
+  const double scale = call.op->Find("spatialScale") ? call.at("spatialScale").real : 1;
+  const double units = scale > 0 ? 1 / scale : 1;  // of a roi, in a pixel
   std::vector<double> values = MakeValues("uniform", Draw(call.source.seed, i), count, nullptr);
   for (int64_t at = 0; at < count; ++at) {
     double& value = values[static_cast<size_t>(at)];
     const int64_t column = at % columns;
     if (column == 0) value = static_cast<double>(at / columns % std::max<int64_t>(image[0], 1));
     if (column == 0 || column == 5) continue;
-    value = (value * 0.75 + 0.5) * static_cast<double>(column % 2 == 1 ? image[3] : image[2]);
+    value =
+        (value * 0.75 + 0.5) * units * static_cast<double>(column % 2 == 1 ? image[3] : image[2]);
   }
   return values;
 }

@@ -287,6 +287,17 @@ void AddLayouts(const Case& base, std::vector<Case>& cases) {
   }
 }
 
+void AddRoiScales(const Case& base, std::vector<Case>& cases) {
+  for (size_t i = 0; i < base.arguments.size(); ++i) {
+    if (!IsRoiScale(base.op->parameters[i])) continue;
+    for (const double scale : RoiScales()) {
+      Case c = base;
+      c.arguments[i].real = scale;
+      cases.push_back(std::move(c));
+    }
+  }
+}
+
 // For an operator without a family: each extent short, and at and beside the widths of vectors;
 // inputs with values that are not finite.
 void AddExtents(const Case& base, std::vector<Case>& cases) {
@@ -326,6 +337,7 @@ std::vector<Case> Boundaries(const GenerateOptions& options) {
       }
       SetPlainShapes(base);
       AddLayouts(base, cases);
+      AddRoiScales(base, cases);
       if (row->sampler()) AddMasks(base, options, cases);
     }
   }

@@ -85,6 +85,7 @@ void ChooseModes(Chooser& choose, const GenerateOptions& options, Case& c) {
       if (p.role == Role::kReal && std::string_view(p.name).ends_with("Value")) {
         c.arguments[i].real = static_cast<double>(choose.Between(-8, 8)) * 0.5;
       }
+      if (IsRoiScale(p)) c.arguments[i].real = choose.Of(RoiScales());
       if (p.role == Role::kInteger && *p.pattern == '\0') {
         c.arguments[i].integers = {choose.Between(0, 3)};
       }

@@ -115,6 +115,15 @@ int64_t MostOf(const std::string& symbol, int64_t most) {
   return symbol == "M" || symbol == "L" || symbol == "P" ? 3 : most;
 }
 
+bool IsRoiScale(const Parameter& parameter) {
+  return parameter.role == Role::kReal && std::string_view(parameter.name) == "spatialScale";
+}
+
+const std::vector<double>& RoiScales() {
+  static const std::vector<double> scales = {1, 0.25, 0.3, 0.5, 1.5, 4};
+  return scales;
+}
+
 // Makes drawn extents a deformable convolution's: small kernels, steps and padding, groups that
 // divide the channels, positions that the image has, and the planes of offsets for them.
 static void FitConvolution(Case& c, std::map<std::string, int64_t>& e) {

@@ -36,6 +36,10 @@ void SetPlainShapes(Case& c);
 // `most`.
 int64_t MostOf(const std::string& symbol, int64_t most);
 
+// A number of pixels for each unit of a roi, and its values in made cases.
+bool IsRoiScale(const Parameter& parameter);
+const std::vector<double>& RoiScales();
+
 // The same extents for every tensor that has a symbol, from `extent_of` if no number stands.
 void SetShapes(Case& c, const std::function<int64_t(const std::string& symbol)>& extent_of);
 std::vector<Case> Named(const std::string& kind, std::vector<Case> cases);

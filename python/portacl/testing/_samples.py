@@ -143,12 +143,13 @@ def _levels(name: str, shapes: dict[str, tuple[int, ...]]) -> Any:
     return np.broadcast_to(np.array([pixels // width, width]), shapes[name])
 
 
-def _rois(values: Any, shapes: dict[str, tuple[int, ...]], row: _Row) -> Any:
-    """Images in turn; corners within the image, and up to a quarter of it beyond; angles."""
+def _rois(values: Any, shapes: dict[str, tuple[int, ...]], row: _Row, scale: float) -> Any:
+    """Images in turn; scaled corners within the image, and up to a quarter of it beyond; angles."""
+    units = 1 / scale if scale > 0 else 1.0
     images, _, height, width = next(shapes[name] for name, _, what in row if what == "N,C,H,W")
     made = values.copy()
     made[:, 0] = np.arange(len(made)) % max(images, 1)
-    made[:, 1:5] = (values[:, 1:5] * 0.75 + 0.5) * np.array([width, height, width, height])
+    made[:, 1:5] = (values[:, 1:5] * 0.75 + 0.5) * units * np.array([width, height, width, height])
     return made
 
 
@@ -237,7 +238,7 @@ def sample_inputs(case: AnyCase, *, kind: ArrayKind = "numpy") -> Sample:
         made = make_values(fields.get(f"{name}.values", usual), seed, count, frame)
         made = made.reshape(shapes[name])
         if symbols in ("K,5", "K,6") and f"{name}.values" not in fields:
-            made = _rois(made, shapes, row)
+            made = _rois(made, shapes, row, arguments["spatialScale"])
         array = _rounded(_expanded(made, case, name), case.dtype)
         inputs[name] = as_kind(array, kind)
     return Sample(case, inputs, arguments)
