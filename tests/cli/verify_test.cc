@@ -197,8 +197,11 @@ TEST_F(VerifyTest, EveryPlantedFaultIsFoundAtTheRightElements) {
   const auto step = static_cast<size_t>(portacl_test::ByRunLength(1, 5));
   for (size_t i = 0; i < Faults().size(); i += step) {
     const Fault& fault = Faults()[i];
-    KeepAThird(i, cases);
-    const Outcome outcome = Verify(fault.name, {"--json"});
+    Outcome outcome;
+    for (size_t turn = i; turn < i + 3 && outcome.exit_code != 1; ++turn) {
+      KeepAThird(turn, cases);  // most faults are in each
+      outcome = Verify(fault.name, {"--json"});
+    }
     EXPECT_EQ(outcome.exit_code, 1) << fault.name << " was not found: " << outcome.err;
     const json report = json::parse(outcome.out, nullptr, false);
     ASSERT_TRUE(report.is_object()) << fault.name;
