@@ -25,8 +25,8 @@ while read -r call limit; do
 done <<'LIMITS'
 nearest 11300
 grid 16100
-bilinear 11600
-new_nearest 19700
-new_bilinear 28800
+bilinear 12900
+new_nearest 20500
+new_bilinear 30300
 LIMITS
 exit $failed

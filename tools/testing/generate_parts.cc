@@ -120,7 +120,8 @@ bool IsRoiScale(const Parameter& parameter) {
 }
 
 const std::vector<double>& RoiScales() {
-  static const std::vector<double> scales = {1, 0.25, 0.3, 0.5, 1.5, 4};
+  // The aclnn API takes a float: each is one.
+  static const std::vector<double> scales = {1, 0.25, 0.375, 0.5, 1.5, 4};
   return scales;
 }
 
