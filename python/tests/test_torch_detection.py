@@ -99,10 +99,10 @@ def test_large_results_come_from_the_pool(monkeypatch):
     assert found.nbytes >= portacl._core.POOLED_BYTES
 
 
-def test_no_rois_and_no_images(monkeypatch):
-    for images, boxes in ((2, 0), (0, 0)):
+def test_no_rois(monkeypatch):
+    for images in (2, 1):
         image = torch.randn(images, 3, 5, 6)
-        arguments = [image, torch.zeros(boxes, 5), 1.0, 2, 2, 2, False]
+        arguments = [image, torch.zeros(0, 5), 1.0, 2, 2, 2, False]
         assert without_python(monkeypatch, "roi_align", arguments)[0].shape == (0, 3, 2, 2)
         arguments = [torch.zeros(0, 3, 2, 2), *arguments[1:4], 2, *image.shape, 2, False]
         (gradient,) = without_python(monkeypatch, "_roi_align_backward", arguments)

@@ -130,6 +130,13 @@ const char* PathName(Path path) {
   return "";
 }
 
+// Rows of dense pixels become rows of elements, of one channel.
+void TakePixelsAsElements(NearestSide& side) {
+  side.w *= side.c;
+  side.c = 1;
+  side.stride[3] = 1;
+}
+
 // False if no path serves that may be taken.
 bool ChoosePath(const Params& p, int64_t lanes, const base::PathChoice& choice,
                 NearestSide* from_side, NearestSide* to_side, NearestForwardKernelPlan& plan) {
@@ -193,12 +200,9 @@ std::optional<NearestForwardPlan> PlanNearestForward(const Params& p, int64_t el
   const bool last = p.c > 1 && from.stride[1] == 1 && to.stride[1] == 1;  // as ChoosePath()
   const bool flat = last && (mine->path == Path::kPermute || mine->path == Path::kCopy);
   const bool pixels = flat || mine->path == Path::kPixels;
-  if (flat) {  // dense pixels: rows of elements, one channel
-    for (NearestSide* side : {&from, &to}) {
-      side->w *= side->c;
-      side->c = 1;
-      side->stride[3] = 1;
-    }
+  if (flat) {
+    TakePixelsAsElements(from);
+    TakePixelsAsElements(to);
   }
   mine->from_stride = from.stride;
   mine->to_stride = to.stride;
