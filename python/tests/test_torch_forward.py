@@ -74,7 +74,7 @@ def test_nearest_exact(dtype):
 
 
 def out_calls():
-    """Operators whose ``out=`` forms are kernels of PyTorch's, and how they are called."""
+    """Operators with ``out=`` forms by PyTorch's kernels, and how they are called."""
     for axes, sizes in ((1, (7,)), (2, (7, 5)), (3, (7, 5, 4))):
         for name in (f"upsample_nearest{axes}d", f"_upsample_nearest_exact{axes}d"):
             yield axes, name, (sizes,)

@@ -77,7 +77,7 @@ class Replaced:
         self._own_errors = own_errors
         self._lock = threading.RLock()
         self._library: Optional[torch.library.Library] = None
-        self._native: Optional[_core.TorchKernels] = None  # those that need no Python
+        self._native: Optional[_core.TorchKernels] = None  # kernels in C++
         _all.append(self)
 
     @property
@@ -122,7 +122,7 @@ class Replaced:
         self.choose()
 
     def choose(self) -> None:
-        """Whether calls pass Python, where those that are not portacl's are passed on."""
+        """Decide whether calls pass Python, which gives torchvision its own calls."""
         with self._lock:
             if self._native is not None:
                 self._native.stand_aside(is_watched or not self.in_place)

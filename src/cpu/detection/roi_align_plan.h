@@ -99,7 +99,7 @@ struct RoiBox {
   bool empty() const { return top >= bottom || left >= right; }
 };
 
-// Bins of a roi; those of the last row and column are among them.
+// Bins of a roi: rows [top, last_row], columns [left, last_column].
 struct RoiBins {
   int64_t top, last_row, left, last_column;
 };

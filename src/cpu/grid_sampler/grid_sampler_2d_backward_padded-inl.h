@@ -8,6 +8,7 @@
 #endif
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 
 #include "cpu/grid_sampler/grid_sampler_2d_backward_plan.h"

@@ -217,7 +217,7 @@ using Plan = GridSampler2DBackwardPlan;
 
 // Whether so few points use an image that it is not worth a slab: a point that is added by itself
 // costs about as much, channel by channel, as so many pixels of a slab. Beyond 6 channels slabs
-// cost as much more as points do; inputGrad needs dense rows then, whose zeros are written fast.
+// cost as much more as points do. inputGrad needs dense rows then: their zeros are written fast.
 bool HasSparsePoints(const Params& p) {
   const auto& s = p.shape;
   const bool dense = !p.want_input_grad || HasDenseRows(s, p.input_grad_stride);
