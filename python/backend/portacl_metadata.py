@@ -1,9 +1,9 @@
 """Metadata of the Python package that other files hold: its page from README.md, its links.
 
-The page is shown away from the repository, so links and pictures in it become absolute. The
-address of the repository is PORTACL_REPOSITORY_URL or, where that is not set, that of the clone's
-remote "origin" if it is one of the web. A build that knows neither, or for which the variable is
-empty, has no pictures in its page, no links.
+The page is shown away from the repository, so links and pictures in it become absolute. The address
+of the repository is PORTACL_REPOSITORY_URL. If that is not set, it is the address of the clone's
+remote "origin", if it is one of the web. A build that knows neither, or has an empty variable, has
+no pictures and no links in its page.
 """
 
 from __future__ import annotations

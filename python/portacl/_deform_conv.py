@@ -64,8 +64,8 @@ def deform_conv2d(
     Args:
         input: (N, C, H, W); float16, bfloat16, float32 or float64; any strides. The other arrays
             have its dtype.
-        offset: (N, 2 * G * KH * KW, OH, OW): for each of G parts of the channels and each tap of
-            the kernel y, then x, in pixels. A sample outside the image is 0; one at NaN is NaN.
+        offset: (N, 2 * G * KH * KW, OH, OW), in pixels: for each of G parts of the channels and
+            each tap of the kernel, y, then x. A sample outside the image is 0; one at NaN is NaN.
         weight: (O, C / groups, KH, KW).
         bias: (O,); may be float32 beside 16 bits.
         stride, padding, dilation: along H and W; one number stands for both. Or four numbers of
@@ -114,8 +114,8 @@ def deform_conv2d_backward(
         output_mask: which gradients are wanted, in the order of the result.
 
     Returns:
-        The gradients of input, weight, offset, mask and bias, row-major, of ``grad_output``'s kind;
-        None for one that is not wanted, and for the mask's if there is no mask.
+        The gradients of input, weight, offset, mask and bias, row-major, of ``grad_output``'s kind.
+        A gradient that is not wanted is None, and so is the mask's if there is no mask.
 
     Raises:
         TypeError: no array, or another dtype.

@@ -52,7 +52,8 @@ def _spread(
     shape, dtype = _image_shape(grad_output, "grad_output")
     kind = kind_of(grad_output)
     result = kind.empty(_size("input_size", input_size, 4), dtype)
-    # `_core` takes no None for what is read: the result stands for an array that does not count.
+    # `_core` takes no None for an array that it reads: the result stands for one that does not
+    # count.
     read = (result if array is None else array for array in between)
     function(grad_output, boxes, *read, *shape[2:], *rest, result)
     return kind.finish(result)
@@ -73,8 +74,8 @@ def roi_align(
 
     Args:
         input: (N, C, H, W); float16, bfloat16, float32 or float64; any strides.
-        boxes: (K, 5), of ``input``'s dtype: image, x1, y1, x2, y2. A box whose coordinates are not
-            finite gives 0.
+        boxes: (K, 5), of ``input``'s dtype: image, x1, y1, x2, y2. A box with a coordinate that is
+            not finite gives 0.
         output_size: rows and columns of bins, or one number for both.
         spatial_scale: pixels for each unit of a box, above 0.
         sampling_ratio: samples of a bin along each axis; 0 or less: as many as the bin is long.
@@ -148,7 +149,7 @@ def roi_align_rotated(
     Args:
         input: (N, C, H, W); float16, bfloat16, float32 or float64; any strides.
         boxes: (K, 6), of ``input``'s dtype: image, centre x, centre y, width, height and angle in
-            radians. A box whose numbers are not finite gives 0.
+            radians. A box with a number that is not finite gives 0.
         output_size, spatial_scale, sampling_ratio, aligned, out: as ``roi_align`` takes them.
         clockwise: let a positive angle turn the other way.
 

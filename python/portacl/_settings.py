@@ -45,14 +45,13 @@ def info() -> dict[str, Any]:
     """Describe the library as it runs here.
 
     Returns:
-        version, CPU, instruction sets, threads, ``thread_pool`` (the pool: oneTBB's,
-        or PyTorch's once ``portacl.torch`` is imported), ``cuda`` (how many GPUs, and
-        why none), ``adapt_threads`` (``PORTACL_ADAPT_THREADS``), profile, each
-        operator's kernels (best first). Calls since the start that shared their work
-        with other threads (``calls_shared``), that waited longer than this saved
-        (``calls_lost``), and that therefore ran on their callers (``calls_alone``).
-        ``result_pool``: bytes of result memory kept for reuse now and at most
-        (``PORTACL_POOL_MB``).
+        version, CPU, instruction sets, threads, profile, each operator's kernels (best first).
+        ``thread_pool``: the pool, oneTBB's, or PyTorch's once ``portacl.torch`` is imported.
+        ``cuda``: how many GPUs, and why none. ``adapt_threads``: ``PORTACL_ADAPT_THREADS``.
+        ``calls_shared``: calls since the start that shared their work with other threads.
+        ``calls_lost``: calls that waited longer than this saved. ``calls_alone``: calls that
+        therefore ran on their callers. ``result_pool``: bytes of result memory kept for reuse now
+        and at most (``PORTACL_POOL_MB``).
 
     """
     facts: dict[str, Any] = json.loads(_core.info_json())

@@ -201,7 +201,7 @@ def upsample_nearest_backward(
 def affine_grid(
     theta: Any, size: Sequence[int], out: Any = None, *, align_corners: bool = False
 ) -> Any:
-    """Make the grid of points that affine maps give, for ``grid_sampler_2d`` and ``..3d``.
+    """Make grids of points from affine maps, for ``grid_sampler_2d`` and ``..3d``.
 
     Args:
         theta: (N, 2, 3), or (N, 3, 4) for volumes, any strides; float16, bfloat16, float32,

@@ -112,7 +112,7 @@ def autoload() -> None:
 
 
 def operators() -> dict[str, Any]:
-    """Tell what is taken in this process: kinds of kernels and the names that have them."""
+    """Tell which kernels this process has: their kinds, and the names that have them."""
     from . import _compositions
 
     chosen = _chosen

@@ -80,7 +80,7 @@ def _give_gloo(group: Any, store: Any) -> None:
     import torch
     import torch.distributed as dist
 
-    name = group.group_name  # the group's is that of its first backend
+    name = group.group_name  # the group has its first backend's name
     own = dist.PrefixStore("portacl_npu", store)
     timeout = group._get_backend(torch.device("npu")).options._timeout
     gloo = _gloo(own, group.rank(), group.size(), timeout)

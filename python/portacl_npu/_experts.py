@@ -144,7 +144,7 @@ _DTYPES = {0: "uint8", 1: "int8", 3: "int32", 5: "float16", 6: "float32", 12: "i
 
 
 def _dtype(name: str, number: Any, default: Any) -> Any:
-    """Return the type that a number stands for: PyTorch's own, those of the hardware refused."""
+    """Return the type that a number stands for: PyTorch's types; the hardware's are refused."""
     import torch
 
     if number is None or isinstance(number, torch.dtype):

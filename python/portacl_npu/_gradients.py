@@ -29,7 +29,7 @@ def _swiglu(grad: Any, x: Any, dim: int = -1) -> Any:
 
 def _rms_norm(dy: Any, x: Any, gamma: Any, rstd: Any) -> Any:
     def normal(x: Any, gamma: Any) -> Any:
-        # 1 / rstd^2 is the mean square and epsilon: what is epsilon does not depend on x.
+        # 1 / rstd^2 is the mean square plus epsilon: epsilon does not depend on x.
         axes = list(range(x.dim() - gamma.dim(), x.dim()))
         square = x.float().square().mean(axes, keepdim=True)
         epsilon = (rstd.float().square().reciprocal() - square).detach()

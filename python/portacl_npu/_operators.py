@@ -21,8 +21,8 @@ _MEMORY = frozenset(
 # Kernels that choose by device.
 _CHOOSE_BY_DEVICE = ("convolution", "convolution_backward", "_convolution")
 
-# PyTorch's own, in terms of other operators: memory formats that the plugin refuses, and one whose
-# second result stays on the CPU.
+# PyTorch's own, in terms of other operators: for memory formats that the plugin refuses, and for an
+# operator that leaves its second result on the CPU.
 _COMPOSITE = frozenset({"_pack_padded_sequence", "clone", "contiguous", "empty_like"})
 _TO_COPY = "_to_copy"
 _ALLOCATE = "empty.memory_format"

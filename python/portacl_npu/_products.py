@@ -6,7 +6,7 @@ from typing import Any
 
 
 def _wide(function: str) -> Any:
-    """Return the operator that computes in ``out_dtype``, as those of other devices do."""
+    """Return the operator that computes in ``out_dtype``, as other devices' operators do."""
 
     def run(*arguments: Any, **numbers: Any) -> Any:
         import torch

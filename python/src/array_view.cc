@@ -167,8 +167,8 @@ nb::object Export(const nb::object& method) {
 }
 
 // The exchange table of a type, or null. The newest answer is kept, since calls come with one kind
-// of array at a time, and so is its type: subclasses that inherit a table can die, and another type
-// could get the address.
+// of array at a time. Its type is kept alive too: a subclass that inherits a table can die, and
+// another type could get its address.
 const dlpack::ExchangeApi* FindExchangeApi(nb::handle type) {
   static PyObject* last_type = nullptr;
   static const dlpack::ExchangeApi* last_api = nullptr;

@@ -17,9 +17,9 @@ class ArrayView {
   // float16, bfloat16, float32, float64; int32, int64; the first four and uint8.
   enum class Elements { kFloats, kIndices, kPictures };
 
-  // `name` is the parameter's name in messages. Throws TypeError if `object` is no array, or its
-  // dtype is none that `elements` says. Throws ValueError if it is not in this machine's memory,
-  // its rank is none that an operator takes, or it is read-only and Access is kWrite.
+  // `name` is the parameter's name in messages. Throws TypeError if `object` is no array, or
+  // `elements` does not have its dtype. Throws ValueError if it is not in this machine's memory, no
+  // operator takes its rank, or it is read-only and Access is kWrite.
   ArrayView(nanobind::handle object, const char* name, Access access,
             Elements elements = Elements::kFloats);
   ~ArrayView();

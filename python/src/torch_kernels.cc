@@ -98,7 +98,7 @@ void AffineGrid(Value* stack, uint64_t /*arguments*/, uint64_t /*results*/) {
 }
 
 // portacl's kernel of an operator of torchvision's, or the kernel in Python. The latter has a
-// namespace of its own, says what is refused, and calls torchvision's kernel.
+// namespace of its own, refuses with its own words, and calls torchvision's kernel.
 constexpr char kRoiAlign[] = "roi_align";
 constexpr char kRoiAlignBackward[] = "_roi_align_backward";
 constexpr char kDeformConv2d[] = "deform_conv2d";

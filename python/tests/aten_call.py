@@ -117,7 +117,7 @@ class Caller:
         self._check(self._library.aclrtCreateStream(ctypes.byref(self._stream)))
 
     def call(self, row: Row, values: dict) -> None:
-        """Both phases, and wait. ``values`` by name; what is left out is null, 0 or false.
+        """Both phases, and wait. ``values`` by name; a missing one is null, 0 or false.
 
         Outputs are among the values and are written.
         """

@@ -23,7 +23,7 @@ _DTYPES = (
     torch.int64,
     torch.complex64,
 )
-_NO_ROWS = ("fft.", "masked.", "signal.")  # OpInfos whose operators have no rows
+_NO_ROWS = ("fft.", "masked.", "signal.")  # OpInfos of operators without rows
 _MAKING = ("device", "layout", "pin_memory")  # arguments that say where a tensor is made
 
 

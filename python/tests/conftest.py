@@ -1,4 +1,4 @@
-"""Shared by all tests: what is optional, and reference results."""
+"""Shared by all tests: optional packages, and reference results."""
 
 from __future__ import annotations
 

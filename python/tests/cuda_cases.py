@@ -3,8 +3,8 @@
     python cuda_cases.py [--seed S] [--cases N] [--only OPERATOR]
 
 runs N cases of each operator with PyTorch's tensors, prints each case that differs, and a line of
-figures at the end. With ``PORTACL_CUDA_LIBRARY`` naming the emulation of the tests, whose kernels
-are plain loops over this machine's memory, no GPU is needed.
+figures at the end. No GPU is needed if ``PORTACL_CUDA_LIBRARY`` names the emulation of the tests:
+its kernels are plain loops over this machine's memory.
 """
 
 from __future__ import annotations

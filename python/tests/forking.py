@@ -1,7 +1,7 @@
 """Programs that fork while portacl and PyTorch run: ``forking.py loader fork|spawn`` or ``busy``.
 
-Of a process of their own: PyTorch refuses gradients in a child if autograd has threads for another
-device than the CPU, which depends on the machine and on the tests that ran before.
+They need a process of their own. PyTorch refuses gradients in a child if autograd has threads for
+another device than the CPU. That depends on the machine and on the tests that ran before.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Warped(torch.utils.data.Dataset):
 
 
 def loader(context):
-    """Gradients in the two worker processes of a DataLoader are those of this process."""
+    """Gradients in the two worker processes of a DataLoader equal this process's."""
     big = torch.randn(1, 4, 256, 256)
     gradients(big, torch.rand(1, 256, 256, 2) * 2 - 1)  # the thread arena is in use before the fork
     batches = torch.utils.data.DataLoader(

@@ -1,8 +1,9 @@
 """Cases of test_jax_devices.py: each transformation of each operator, against jax.numpy.
 
-As a program it runs the cases whose names hold one of its arguments ("-": nearly all), or a brief
-selection, and prints what went wrong as JSON, after a line for each case on the error output. XLA
-must have been told of four devices (``XLA_FLAGS``). The program turns on double precision itself.
+As a program it runs the cases with one of its arguments in their names ("-": nearly all), or a
+brief selection. It writes a line for each case to the error output, then prints the failures as
+JSON. XLA must have been told of four devices (``XLA_FLAGS``). The program turns on double precision
+itself.
 """
 
 from __future__ import annotations
@@ -114,7 +115,7 @@ OPERATORS = {
 
 
 def arrays_of(shapes):
-    """Values whose coordinates, as a grid, lie between pixels: derivatives are one-valued."""
+    """Values that lie between pixels as coordinates of a grid: derivatives are one-valued."""
     rng = np.random.default_rng(11)
     return [rng.uniform(-0.93, 0.93, shape) for shape in shapes]
 

@@ -353,7 +353,7 @@ print(*counts, kept(), portacl.info()["result_pool"]["limit_bytes"] >> 20)
 
 
 def test_pool_is_used_again_by_changing_sizes():
-    """A program whose shapes change keeps no more than the bound and stays right."""
+    """A program that changes its shapes keeps no more than the bound and stays right."""
     program = """
 import numpy as np, portacl
 for extent in list(range(600, 1500, 50)) * 2:

@@ -1,4 +1,4 @@
-"""portacl.jax on four devices of the host: values and gradients are those of jax.numpy.
+"""portacl.jax on four devices of the host: values and gradients are jax.numpy's.
 
 The devices are there only if XLA hears of them before JAX starts: the cases run in a child process,
 once for all tests.

@@ -59,7 +59,7 @@ def call(module, name, arguments):
 
 
 def refused(module, name, arguments, errors, words):
-    """The call raises one of `errors` whose one line has `words`, and no warning."""
+    """The call raises one of `errors`, with `words` in its one line, and no warning."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with pytest.raises(errors) as caught:

@@ -67,7 +67,7 @@ def recorded_gradient(function, x):
 
 
 def joint_graphs(function, x):
-    """By functorch.compile, whose graphs anybody may keep."""
+    """By functorch.compile: anybody may keep its graphs."""
     found = []
 
     def collect(graph, _):

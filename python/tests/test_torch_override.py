@@ -216,8 +216,8 @@ def test_grid_sample_same_results(mode, padding, dtype):
     wanted = gradients(x, grid, mode, padding, weights)
     with pt.accelerated():
         got = gradients(x, grid, mode, padding, weights)
-    # The terms of a grid's gradient sum up to some 100: two orders of summation in float32 differ
-    # by a few units in the last place of that.
+    # The terms of a grid's gradient sum up to some 100. Two orders of summation in float32 differ
+    # by a few units in the last place of that sum.
     bounds = {"rtol": 1.3e-6, "atol": 5e-5} if dtype == torch.float32 else {}
     for a, b in zip(got, wanted):
         torch.testing.assert_close(a, b, **bounds)
@@ -396,8 +396,8 @@ def test_processes_that_fork(program):
     assert printed.endswith("done\n")
 
 
-# What both programs below begin with. From "begun" on whatever is not a clean end is the operator's
-# doing: memory that is written elsewhere can crash a process, raise in it, or hang it.
+# Both programs below begin with this. From "begun" on, any unclean end is the operator's doing:
+# memory that is written elsewhere can crash a process, raise in it, or hang it.
 PRELUDE = """
 import signal, sys, torch
 if sys.argv[1] == "portacl":

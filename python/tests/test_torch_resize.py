@@ -71,7 +71,7 @@ def resized(modes, size, x, grad):
 def near(got, want, exact, dtype):
     """Both are as near to the exact values as the type allows.
 
-    A coordinate in float32 is off by up to 1.5 eps of itself, which moves a weight as much; PyTorch
+    A coordinate in float32 is off by up to 1.5 eps of itself, which moves a weight as much. PyTorch
     rounds the weights of 16-bit types as well.
     """
     assert got.dtype == want.dtype and got.shape == want.shape

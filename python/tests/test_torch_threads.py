@@ -1,4 +1,4 @@
-"""Whose threads compute in a process that has PyTorch, and how many."""
+"""Which threads compute in a process that has PyTorch, and how many."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def same(a, b):
 
 
 def run(program, *arguments, **environment):
-    """Output of a program in a process of its own, whose settings are those given."""
+    """Output of a program in a process of its own, with the given settings alone."""
     printed = output_of(*arguments, "-c", _PRELUDE + program, without=_SETTINGS, **environment)
     return printed.strip()
 
@@ -50,7 +50,7 @@ needs_libgomp = pytest.mark.skipif(
 
 @needs_libgomp
 def test_kernels_run_on_the_threads_that_pytorch_has():
-    """No thread is made beside PyTorch's own team of three, and the bits are those of one."""
+    """No thread is made beside PyTorch's own team of three, and one thread gives the same bits."""
     printed = run("""
 torch.set_num_threads(1)
 reference = gradients()

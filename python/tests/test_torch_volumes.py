@@ -1,4 +1,4 @@
-"""portacl.torch on volumes: its own functions, and enable() under those of PyTorch."""
+"""portacl.torch on volumes: its own functions, and enable() under PyTorch's."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from ._functional import _array, _check_same_dtype
 
 
 class _How(NamedTuple):
-    """What is no array."""
+    """The arguments that are no arrays."""
 
     lists: tuple[int, ...]
     """Kernel, stride, padding and dilation, one behind the other."""

@@ -54,7 +54,7 @@ def _call(
 
 @dataclasses.dataclass(frozen=True)
 class _Regions:
-    """What is no array."""
+    """The arguments that are no arrays."""
 
     name: str
     size: tuple[int, ...]

@@ -32,7 +32,7 @@ class Modes(NamedTuple):
     """Of points outside, if they are replaced."""
 
     def of_tangent(self) -> Modes:
-        """The same for the tangent of an input: what is outside does not change."""
+        """The same for the tangent of an input: values outside do not change."""
         return self._replace(fill=0.0, outside=None if self.outside is None else 0.0)
 
 

@@ -1,8 +1,8 @@
 """Grid samplers as primitives: values, both gradients, and the tangent of the values.
 
-The first order runs in portacl's kernels, in both modes: the gradients are the transpose of the
-tangent, and the tangent is the transpose of the gradients. Second and higher orders come from the
-formulas in ``_formulas.py``: there are no kernels for them.
+The first order runs in portacl's kernels, in both modes: gradients and tangent are each other's
+transpose. Second and higher orders come from the formulas in ``_formulas.py``: there are no kernels
+for them.
 """
 
 from __future__ import annotations

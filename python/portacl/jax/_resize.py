@@ -129,7 +129,7 @@ upsample_lanczos, upsample_lanczos_backward = _without_modes(
 
 
 def affine_grid(theta: Any, size: Sequence[int], *, align_corners: bool = False) -> jax.Array:
-    """Make the grid of points that affine maps give; differentiable in both modes.
+    """Make grids of points from affine maps; differentiable in both modes.
 
     Args:
         theta: (N, 2, 3), or (N, 3, 4) for volumes; float16, bfloat16, float32, float64.

@@ -145,8 +145,8 @@ def compare(
 
     Args:
         case: a case or its string.
-        actual: arrays (NumPy with ml_dtypes, PyTorch, JAX) by the names of the outputs; or one
-            array, or a tuple in their order (None for one that the mask leaves out).
+        actual: arrays (NumPy with ml_dtypes, PyTorch, JAX) by the names of the outputs. Or one
+            array, or a tuple in their order (None for an output that the mask leaves out).
         binary: the bits of golden.
         rtol: with ``atol``: ``|a - g| <= atol + rtol |g|``.
         atol: the same.

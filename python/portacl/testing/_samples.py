@@ -20,7 +20,7 @@ _SIGNATURES = {name: tuple(row) for name, row in _core.case_signatures().items()
 _INDICES = ("spatialShape", "levelStartIndex")  # their dtype is not the case's
 _TENSORS = ("Input", "Grid", "Output")
 _EXTENTS = ("Ints", "Int", "Int32")
-_UNSET = {"spatialScale": 1, "samplingRatio": 2}  # what is not 0 where a case leaves it out
+_UNSET = {"spatialScale": 1, "samplingRatio": 2}  # not 0 if a case leaves them out
 # An affine grid's rank is open in the list: by its spatial axes. C is used nowhere.
 _AFFINE = {
     "theta": ("N,2,3", "N,3,4"),

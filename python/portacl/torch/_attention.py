@@ -1,7 +1,7 @@
 """Programs that call multi-scale deformable attention, and how ``enable()`` gives them portacl's.
 
-It has no common operator: each program has a formula of its own in PyTorch's operators, which is
-replaced where it stands, when its module is imported.
+It has no common operator: each program has a formula of its own in PyTorch's operators. The formula
+is replaced in the program when its module is imported.
 """
 
 from __future__ import annotations

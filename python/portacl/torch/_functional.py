@@ -131,7 +131,7 @@ def interpolate_nearest_exact(
 
     Differentiable any number of times, in both modes: forward and backward are exact adjoints.
     In a few rare size pairs (6 of the 9,216 up to 96 in float32), PyTorch's own CPU forward takes
-    the neighbouring element and disagrees with its own backward.
+    the neighbouring element. There it disagrees with its own backward.
 
     Args:
         input: (N, C, L), (N, C, H, W) or (N, C, D, H, W) on the CPU or a GPU; float16, bfloat16,
@@ -176,9 +176,9 @@ def interpolate(
     """Resize as ``torch.nn.functional.interpolate`` does, with portacl's kernels both ways.
 
     Differentiable any number of times, in both modes: each backward is the exact transpose of its
-    forward. Results have the same bits for every number of threads and layout. What PyTorch refuses
-    works: ``antialias`` and "lanczos" in float16 and bfloat16 and on one or three axes, "bicubic" on
-    one or three.
+    forward. Results have the same bits for every number of threads and layout. Some calls work that
+    PyTorch refuses: ``antialias`` and "lanczos" in float16 and bfloat16 and on one or three axes,
+    "bicubic" on one or three.
 
     Args:
         input: (N, C, L), (N, C, H, W) or (N, C, D, H, W) on the CPU or a GPU; float16, bfloat16,
@@ -188,16 +188,16 @@ def interpolate(
         scale_factor: result extent / input extent per axis, or one for all; the result has
             ``floor(extent * scale_factor)``. Exactly one of the two must be given.
         mode: "nearest", "nearest-exact", "linear", "bilinear" or "trilinear" (by the number of
-            axes), "bicubic", "lanczos", which is antialiased always, or "area".
+            axes), "bicubic", "lanczos" (always antialiased), or "area".
         align_corners: whether the middles of the border elements fall together, not their outer
             edges; None means False. Not for the nearest modes, "lanczos"
             and "area".
         recompute_scale_factor: compute coordinates from the sizes, not from ``scale_factor``.
         antialias: whether an axis that shrinks averages over all elements that one output covers.
             Not for the nearest modes and "area".
-        exact: whose bits a picture (N, C, H, W) in uint8 has, "bilinear", "bicubic" or "lanczos":
-            "pytorch"; "pillow", antialiased as Pillow 13 does; "pillow<13", as its older releases
-            do.
+        exact: which library's bits a picture (N, C, H, W) in uint8 gets with "bilinear", "bicubic"
+            or "lanczos": "pytorch"; "pillow", antialiased as Pillow 13 does; "pillow<13", as its
+            older releases do.
 
     Returns:
         The resized tensor in the memory format of ``input``.

@@ -290,7 +290,7 @@ def _linear_tangent(operator: Any, primals: Sequence[Any], tangents: Tangents) -
 
 
 def _grid_tangent(stem: str, primals: Sequence[Any], tangents: Tangents) -> torch.Tensor:
-    """Linear in the input, but for what is outside; in the grid by the slopes of each channel."""
+    """Linear in the input, except for values outside; in the grid by the slopes of each channel."""
     input, grid, *modes = primals
     sampler, backward = (getattr(ops, f"{stem}{end}") for end in ("", "_backward"))
     if torch.is_grad_enabled() and any(t.requires_grad for t in (input, grid)):

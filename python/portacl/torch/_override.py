@@ -363,13 +363,13 @@ def enable(
 
     Replaces the kernels behind the gradients of ``torch.nn.functional.grid_sample``,
     ``affine_grid``, ``adaptive_avg_pool1d`` to ``3d`` (on the CPU) and every mode of
-    ``interpolate``: nearest, nearest-exact, linear, bilinear, trilinear and bicubic, with and
-    without ``antialias``, Lanczos, and area (on the CPU). Results have the same shapes, dtypes and
-    memory formats; nearest, nearest-exact and, row-major in float32 and float64, pooling have the
-    same bits. Antialiased gradients in float16 and bfloat16 are there; PyTorch lacks them. On the
-    CPU they run on PyTorch's threads (``threads()``). Forked children (DataLoader workers) inherit
-    it and compute with one thread once the parent has used more, with the same bits. The last call
-    counts.
+    ``interpolate``. The modes are nearest, nearest-exact, linear, bilinear, trilinear and bicubic,
+    with and without ``antialias``, Lanczos, and area (on the CPU). Results have the same shapes,
+    dtypes and memory formats. Nearest and nearest-exact have the same bits, and so has pooling that
+    is row-major in float32 or float64. Antialiased gradients in float16 and bfloat16 are there;
+    PyTorch lacks them. On the CPU they run on PyTorch's threads (``threads()``). Forked children
+    (DataLoader workers) inherit it and compute with one thread once the parent has used more, with
+    the same bits. The last call counts.
 
     Args:
         forward: replace the functions themselves as well, and ``affine_grid``. The last
@@ -390,7 +390,7 @@ def enable(
             bfloat16 too; the last bits differ from torchvision's. ``roi_align=False`` leaves
             torchvision's kernels.
         deform_conv: the same of ``torchvision.ops.deform_conv2d``. A NaN among the offsets gives
-            NaN at its position, where torchvision 0.29 ends the process.
+            NaN at its position; torchvision 0.29 ends the process.
         volumes_aa: let ``torch.nn.functional.interpolate`` take ``antialias=True`` for (N, C, L)
             and (N, C, D, H, W), on both devices; PyTorch refuses them. Modes: linear, trilinear,
             bicubic (cubic along every axis) and lanczos. A function that was imported by its name

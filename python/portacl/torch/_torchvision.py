@@ -59,7 +59,7 @@ class Replaced:
     """portacl's kernels for some of torchvision's operators, while wanted and if it is loaded.
 
     Args:
-        module: the module of torchvision whose import makes the operators known.
+        module: the module of torchvision that makes the operators known when it is imported.
         kernels: portacl's kernels by torchvision's names.
         own_errors: let torchvision refuse what portacl refuses, in its own words.
 
@@ -134,7 +134,7 @@ class Replaced:
                 for name in self._kernels
             }
         except RuntimeError:
-            return  # a torchvision whose compiled operators did not load
+            return  # torchvision could not load its compiled operators
         library = torch.library.Library("torchvision", "IMPL")
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Warning only once for all operators")

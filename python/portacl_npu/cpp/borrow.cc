@@ -30,8 +30,8 @@ size_t BytesOf(const at::Tensor& t, int64_t offset) {
   return at::detail::computeStorageNbytes(t.sizes(), t.strides(), t.itemsize(), offset);
 }
 
-// An empty tensor as the plugin makes it, for each device, and for inference mode: results are
-// copies of it, which costs less than to ask the plugin each time.
+// An empty tensor as the plugin makes it, for each device, and for inference mode. Results are
+// copies of it: that costs less than to ask the plugin each time.
 const at::Tensor& Model(c10::Device device) {
   static auto& models = *new std::array<std::array<at::Tensor, kMaxDevices>, 2>;
   static std::mutex mutex;

@@ -1,4 +1,4 @@
-// The tensors of one routed call: those of the device as CPU tensors on the same memory, and back.
+// The tensors of one routed call: the device's become CPU tensors on the same memory, and back.
 #pragma once
 
 #include <ATen/ATen.h>
@@ -25,14 +25,15 @@ class Borrowed {
   // Arguments: tensors of the device, alone or in lists, become CPU tensors; so does a device.
   void ToCpu(c10::IValue* value);
   at::Tensor ToCpu(const at::Tensor& t);
-  // Results: CPU tensors become tensors of the device, those that were arguments the very tensors.
+  // Results: CPU tensors become tensors of the device. One that was an argument becomes that
+  // tensor.
   void ToNpu(c10::IValue* value);
   at::Tensor ToNpu(const at::Tensor& t);
   // What the call did to arguments beyond their elements (out= and resizing).
   void FollowSizes();
 
-  // Makes the device of the call the current one, until its end: that of its tensors, else the one
-  // asked for, else the current one.
+  // Makes the device of the call the current one, until its end. It is the device of its tensors,
+  // else the one asked for, else the current one.
   c10::Device EnterDevice();
   // All work on the device's current stream is done.
   void Synchronize() const { SynchronizeStreamOf(*device_); }

@@ -190,7 +190,7 @@ void LetItServeTheCpu(c10d::ProcessGroup& group) {
   group.setBackend(c10::kCPU, c10d::ProcessGroup::BackendType::GLOO, group.getBackend(kNpu));
 }
 
-// One whose work a program has to wait for anyway, and whose memory is the program's until then.
+// A program has to wait for such a work anyway, and its memory is the program's until then.
 bool IsMessage(const std::string& name) {
   return name == "c10d::send" || name == "c10d::recv_" || name == "c10d::recv_any_source_";
 }

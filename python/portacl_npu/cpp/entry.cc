@@ -119,13 +119,12 @@ PORTACL_NPU_API void portacl_npu_set_generator(int device, void* generator) {
   portacl_npu::SetDefaultGenerator(device, static_cast<c10::GeneratorImpl*>(generator));
 }
 
-// Calls of collectives after begin != 0 and before begin == 0 make one work, that of the next
-// barrier.
+// Calls of collectives after begin != 0 and before begin == 0 make one work: the next barrier's.
 PORTACL_NPU_API void portacl_npu_coalesce(int begin) {
   begin != 0 ? portacl_npu::BeginCoalescing() : portacl_npu::EndCoalescing();
 }
 
-// What is no kernel of an operator.
+// Installs all but the kernels of operators.
 PORTACL_NPU_API void portacl_npu_install() {
   portacl_npu::ChooseAttentionAsOnCpu();
   portacl_npu::CalmReleaseThreads();

@@ -47,8 +47,8 @@ bool IsOneOf(const c10::OperatorHandle& op, std::span<const std::string_view> na
   return std::binary_search(names.begin(), names.end(), name);
 }
 
-// Operators whose CPU kernels round every intermediate result to half precision, where a device
-// computes in float, or are a hundred times slower than in float on processors that lack it.
+// CPU kernels of these operators round every intermediate result to half precision; a device
+// computes in float. Or they are a hundred times slower than in float on processors that lack it.
 bool RunsInFloat(const c10::OperatorHandle& op) {
   static constexpr std::string_view kNames[] = {"_adaptive_avg_pool3d",
                                                 "_convolution",
@@ -97,7 +97,7 @@ bool IsInt32(const IValue& value) {
          value.toTensor().scalar_type() == at::kInt;
 }
 
-// Operators whose classes or indices a device takes as int32 too, where the CPU wants int64.
+// A device takes the classes or indices of these operators as int32 too; the CPU wants int64.
 bool WantsLongIndices(const c10::OperatorHandle& op) {
   static constexpr std::string_view kNames[] = {"multi_margin_loss",
                                                 "multi_margin_loss_backward",
@@ -261,8 +261,8 @@ void RunCpuKernel(const c10::OperatorHandle& op, Stack* stack) {
   if (typed && !own) wide[dtype] = IValue();
   CalculateAgain(op, &wide);
   op.redispatchBoxed(kCpu, &wide);
-  // A batch norm writes its running statistics, which its schema does not say; those of this call
-  // stay float.
+  // A batch norm writes its running statistics, although its schema does not say so. In this call
+  // they stay float.
   const bool forward = statistics && op.schema().name() == "aten::native_batch_norm";
   constexpr size_t kRunningMean = 3, kRunningVar = 4;
   for (size_t i = 0; i < arguments.size(); ++i) {

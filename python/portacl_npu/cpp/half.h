@@ -6,8 +6,7 @@
 namespace portacl_npu {
 
 // Runs the operator's CPU kernel on the stack's last arguments. Half precision runs in float and is
-// rounded once at the end where the kernel says that it has none for it, for convolutions and
-// products.
+// rounded once at the end in three cases: convolutions, products, and kernels that refuse it.
 void RunCpuKernel(const c10::OperatorHandle& op, torch::jit::Stack* stack);
 
 }  // namespace portacl_npu

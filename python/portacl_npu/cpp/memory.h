@@ -18,9 +18,9 @@ void* HostAddress(void* device_address, size_t bytes);
 // All work on the device's current stream is done.
 void SynchronizeStreamOf(c10::Device device);
 
-// Memory of the current device that the host may write at once. Another thread of the program may
-// have put work on the stream and freed what it uses since the call waited for the stream: such
-// memory goes to the next who asks, so the call waits again. (0.3 us where the stream is idle.)
+// Memory of the current device that the host may write at once. Since the call waited for the
+// stream, another thread of the program may have put work on it and freed the memory of that work.
+// Such memory goes to the next who asks, so the call waits again. (0.3 us if the stream is idle.)
 c10::DataPtr AllocateForHost(size_t bytes);
 
 // While one lives, what CPU kernels of this thread allocate is device memory. `kLarge`: but for

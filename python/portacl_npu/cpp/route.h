@@ -35,8 +35,8 @@ using BoxedKernel =
 // give it out.
 BoxedKernel KernelOfPlugin(const c10::OperatorHandle& op, c10::DispatchKey key);
 
-// An operator that portacl has: the plugin's kernel, which calls it, for the types that portacl
-// takes, and the CPU's for all others (pictures of uint8, float64).
+// An operator that portacl has. The plugin's kernel calls it, for the types that portacl takes. All
+// other types (pictures of uint8, float64) get the CPU's kernel.
 class Preferred final : public c10::OperatorKernel {
  public:
   Preferred(BoxedKernel plugins, bool with_double)
@@ -75,8 +75,8 @@ class Composite final : public c10::OperatorKernel {
                   torch::jit::Stack* stack);
 };
 
-// aten::_to_copy as Composite does it, but that a cast to float64 gives float32, as the plugin does
-// it with NPUs that have no float64 (PORTACL_NPU_FLOAT64=1: float64).
+// aten::_to_copy as Composite does it, but a cast to float64 gives float32. So does the plugin with
+// NPUs that have no float64. (PORTACL_NPU_FLOAT64=1: float64.)
 class ToCopy final : public c10::OperatorKernel {
  public:
   void operator()(const c10::OperatorHandle& op, c10::DispatchKeySet keys,

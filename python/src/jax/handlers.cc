@@ -91,7 +91,7 @@ ffi::Error Run(Call call, std::initializer_list<Array> arrays) {
 }
 
 // Operators of several arrays, without axes in front. `tensors` says for each of the call's tensors
-// which buffer it is, inputs before results, or -1: not wanted. Numbers are those of Call.
+// which buffer it is, inputs before results, or -1: not wanted. Numbers are as in Call.
 template <Op kOp>
 ffi::Error Listed(ffi::RemainingArgs inputs, ffi::RemainingRets results,
                   ffi::Span<const int32_t> tensors, ffi::Span<const double> reals,
