@@ -96,7 +96,7 @@ std::string CompareJson(const Comparison& result) {
   return JsonText(json);
 }
 
-// A folder of results and a golden one, which is G as it is with files; if A alone is a golden
+// A folder of results and a golden one. The golden one is G, as with files. If A alone is a golden
 // folder, it is A.
 int RunCompareFolders(CompareOptions options) {
   const bool second = golden::IsGoldenSet(options.golden);

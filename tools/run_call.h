@@ -15,9 +15,9 @@ struct CallReport {
   golden::Timing timing;
 };
 
-// `profile` is "native" for the C++ API, or one of the aclnn API, which is set for the process;
-// then `graph`, if it is not null, is the operator that is called by name. Throws BadInput if
-// the library refuses the call, RuntimeFailure if it fails.
+// `profile` is "native" for the C++ API, or a profile of the aclnn API, which is set for the
+// process. With the aclnn API, `graph` (if not null) is the operator to call by name. Throws
+// BadInput if the library refuses the call, RuntimeFailure if it fails.
 CallReport RunCall(golden::Call& call, const std::string& profile,
                    const ops::Signature* graph = nullptr, golden::Timing timing = {});
 

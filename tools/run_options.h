@@ -21,7 +21,7 @@ struct RunOptions {
   std::map<std::string, bool> flags;
   std::map<std::string, std::string> numbers;  // reals and whole numbers without scales
   std::string dtype, shape, size, scale, mask;
-  std::string exact;  // whose bits a resized picture has
+  std::string exact;  // the library with the bits of a resized picture
 
   std::string range;
   std::string inputs_folder;

@@ -1,5 +1,5 @@
-// Options that the commands on sets of cases share: where cases come from, the standard of a
-// verdict, how many at a time, and which verdicts are printed and written.
+// Options that the commands on sets of cases share. They say where cases come from, by which
+// standard they are judged, how many run at a time, and which verdicts are printed and written.
 #ifndef PORTACL_TOOLS_SET_OPTIONS_H_
 #define PORTACL_TOOLS_SET_OPTIONS_H_
 

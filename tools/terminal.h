@@ -37,8 +37,8 @@ class Table {
   std::vector<Row> rows_;
 };
 
-// "[#####.....] 12/40 WHAT" on one line of standard error, if that is a terminal and the work
-// takes longer than a moment; the line is gone afterwards.
+// "[#####.....] 12/40 WHAT" on one line of standard error, if that is a terminal and the work takes
+// longer than a moment. The line is gone afterwards.
 class Progress {
  public:
   explicit Progress(int total);

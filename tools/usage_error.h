@@ -15,8 +15,8 @@ namespace portacl::cli {
 void CheckCommand(const CLI::App& app, const std::vector<std::string>& arguments);
 
 // The message for a parse that failed with `message`. If no option or command takes a word, it
-// names that word: the first such option, else the first word, because the words after an unknown
-// option may be its value. Else the parser's message, with the command that it is about.
+// names that word. It is the first such option, else the first word: words after an unknown option
+// may be its value. Else the message is the parser's, with the command that it is about.
 std::string ParseErrorText(const CLI::App& app, const std::string& message);
 
 }  // namespace portacl::cli

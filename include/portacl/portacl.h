@@ -628,7 +628,7 @@ struct DeformConv {
   OffsetLayout layout = OffsetLayout::kPairs;
 };
 
-/// Outcome of a call: a code (PORTACL_OK or an error) and, on failure, a message that names the
+/// Outcome of a call: a code, PORTACL_OK or an error. An error has a message that names the
 /// parameter, what it got and what was wanted.
 class [[nodiscard]] Status {
  public:

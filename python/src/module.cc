@@ -68,7 +68,7 @@ void Check(int32_t code) {
 }
 
 // Lets other threads have the GIL while it lives. Before 3.14, Python ends a daemon thread that
-// asks for the GIL when the interpreter has ended. pthread_exit then unwinds the stack, and would
+// asks for the GIL when the interpreter has ended. Its pthread_exit unwinds the stack, and would
 // meet frames that let nothing out. Here such a thread sleeps until the process is gone, as in
 // 3.14.
 class GilReleased {

@@ -21,7 +21,7 @@ struct ForkLocks {
   using Heads = std::array<ForkLock*, kRanks>;
 
   // Guards the members below. The innermost lock: a thread that holds any other lock may make an
-  // object, and the object's maker takes only locks that the maker has made itself.
+  // object. The object's maker takes only locks that it has made itself.
   static inline std::mutex creation;
   PORTACL_STARTS_WITH_THREAD static inline thread_local int creation_depth = 0;
   // By rank. A maker's locks are its own, and may end with it, until it is done: `made`.

@@ -1,5 +1,5 @@
-// What a child of fork() needs to go on with the library while other threads of its parent were
-// inside it: nothing half changed, no lock held by a thread that the child does not have.
+// Lets a child of fork() go on with the library, even if other threads of its parent were inside
+// it. Nothing is half changed, and no lock is held by a thread that the child does not have.
 #ifndef PORTACL_BASE_FORK_H_
 #define PORTACL_BASE_FORK_H_
 
@@ -52,8 +52,8 @@ class ForkLock {
   ForkLock* next_ = nullptr;
 };
 
-// Held while an object or a value is made at its first use, and by all that changes what fork()
-// reads; may be taken again by the thread that has it.
+// Held while an object or a value is made at its first use, and by all that changes data that
+// fork() reads. The thread that has it may take it again.
 class CreationLock {
  public:
   CreationLock() noexcept;

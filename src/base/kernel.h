@@ -73,8 +73,8 @@ struct Kernel {
   bool (*available)();  // this CPU can run it
   std::span<const char* const> paths;  // ways to compute that may be asked for by name
   // Null if the kernel does not serve the parameters (the next in the list is asked). Null too if
-  // none of its paths does that `path` allows, a text of PathChoice. Sees shapes, strides and
-  // dtypes; never dereferences the tensors' addresses.
+  // none of the paths serves them that `path`, a text of PathChoice, allows. Sees shapes, strides
+  // and dtypes; never dereferences the tensors' addresses.
   std::unique_ptr<const KernelPlan<Params>> (*plan)(const Params& params, std::string_view path);
   // Ways to do a part of a path's work that may be left out by name.
   std::span<const char* const> variants = {};

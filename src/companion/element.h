@@ -26,9 +26,9 @@ bool IsFloating(base::DType dtype);
 Compute ComputeOf(base::DType dtype);
 
 // Converts `count` elements that lie `stride` bytes apart, from or to a dense row of the compute
-// type. A floating-point value becomes an integer by truncation, saturated to INT64; the
-// other types keep its low bits (UINT64 has its own upper end); NaN becomes 0. BOOL is "not 0".
-// FLOAT16 and BF16 are rounded once, also from DOUBLE, INT64 and UINT64.
+// type. A floating-point value becomes an integer by truncation, saturated to INT64. The other
+// integer types keep the low bits of that (UINT64 has its own upper end). NaN becomes 0. BOOL is
+// "not 0". FLOAT16 and BF16 are rounded once, also from DOUBLE, INT64 and UINT64.
 using Loader = void (*)(const void* from, int64_t stride, int64_t count, void* to);
 using Storer = void (*)(const void* from, void* to, int64_t stride, int64_t count);
 Loader LoaderOf(base::DType from, Compute to);

@@ -23,7 +23,7 @@ using BlockFunction = void (*)(const Block& block);
 
 // The function on one element each; comparisons give 1 or 0. Null if there is none: division of
 // integers, bits of floating-point numbers, reductions, UINT64 except kCopy. kSub is kAdd with the
-// factor negated; kMseLoss is the square of the difference.
+// factor negated. kMseLoss is the square of the difference.
 BlockFunction BlockFunctionOf(Function function, Compute compute);
 
 }  // namespace portacl::companion

@@ -1,6 +1,6 @@
 // The plan of reductions. Floating-point values are summed in double: 16 lanes (element i of a
-// chunk goes to lane i mod 16), a tree over the lanes, then the chunks in ascending order; rounded
-// once.
+// chunk goes to lane i mod 16), a tree over the lanes, then the chunks in ascending order. The sum
+// is rounded once.
 #include "companion/reduce.h"
 
 #include <algorithm>

@@ -53,8 +53,8 @@ class Block {
 #endif
   }
 
-  // The values of those i = 0 to count - 1, at most kMost, for which f(i, &value) is true, into
-  // `to` in this order; how many there are.
+  // For i = 0 to count - 1 (at most kMost of them), writes the values for which f(i, &value) is
+  // true into `to`, in this order. Returns how many there are.
   template <class F>
   PORTACL_DEVICE uint32_t Select(uint32_t count, uint32_t* to, Scratch* scratch, const F& f) const {
 #if defined(__CUDA_ARCH__)

@@ -1,6 +1,6 @@
 // The machine under the kernels. A kernel is a loop over independent items: a Body with
-// operator()(int64_t item), a thread for each item. nvcc makes a launch of it, another compiler a
-// plain loop: tests run every kernel on machines without a GPU.
+// operator()(int64_t item), a thread for each item. With nvcc it becomes a launch, with another
+// compiler a plain loop. So tests run every kernel on machines without a GPU.
 #ifndef PORTACL_CUDA_DEVICE_H_
 #define PORTACL_CUDA_DEVICE_H_
 
@@ -51,7 +51,7 @@ void Launch(int64_t items, const Body& body) {
   Note(cudaGetLastError());
 }
 
-// Memory that a plan keeps: made on a stream of its own, so that plans may also be made while
+// Memory that a plan keeps. It is made on a stream of its own, so that plans may also be made while
 // another stream is being captured in a graph.
 void* NewTable(const void* from, size_t bytes);
 void DeleteTable(void* table);

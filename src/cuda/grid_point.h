@@ -1,6 +1,6 @@
-// Where a point samples an image (kAxes = 2) or a volume (3), as
-// docs/ops/grid_sampler_2d_backward.md defines it: coordinates, padding, taps and weights, axis by
-// axis. kTaps an axis: 1 nearest, 2 bilinear, 4 bicubic.
+// Where a point samples an image (kAxes = 2) or a volume (3): coordinates, padding, taps and
+// weights, axis by axis. docs/ops/grid_sampler_2d_backward.md defines it. kTaps an axis: 1 nearest,
+// 2 bilinear, 4 bicubic.
 #ifndef PORTACL_CUDA_GRID_POINT_H_
 #define PORTACL_CUDA_GRID_POINT_H_
 

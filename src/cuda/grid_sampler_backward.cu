@@ -1,9 +1,9 @@
-// Gradients of grid sampling, without atomic sums. inputGrad: the points or taps that touch a pixel
-// are listed (counted, placed, each list sorted), and one thread adds them up in the order of the
-// points. Lists are in shared memory (grid_sampler_tiles.h) or, for many channels or tiles, of all
-// points. Linear modes list points, by the cell between pixels that they lie in: a pixel merges the
-// cells around it. Other modes list each tap, by its pixel. gridGrad: a thread per point. For few
-// points with many channels, a thread per block of 16 channels.
+// Gradients of grid sampling, without atomic sums. inputGrad: each pixel has a list of the points
+// or taps that touch it (counted, placed, each list sorted). One thread adds them up in the order
+// of the points. Lists are in shared memory (grid_sampler_tiles.h) or, for many channels or tiles,
+// of all points. Linear modes list points, by the cell between pixels that they lie in: a pixel
+// merges the cells around it. Other modes list each tap, by its pixel. gridGrad: a thread per
+// point. For few points with many channels, a thread per block of 16 channels.
 #include <algorithm>
 #include <bit>
 #include <limits>

@@ -1,8 +1,8 @@
 // inputGrad of images with few channels, tile by tile: no list of all points is made. Consecutive
 // points are runs, consecutive runs are stretches, and both know the rectangle of pixels that they
 // lie in. A block of threads owns a tile of pixels. It takes the points of the runs that may touch
-// the tile, lists their taps by pixel in shared memory, sorts each list and adds it up. If there
-// are more points than fit, it does this several times, in the order of the points.
+// the tile and lists their taps by pixel in shared memory. It sorts each list and adds it up. If
+// there are more points than fit, it does this several times, in the order of the points.
 #ifndef PORTACL_CUDA_GRID_SAMPLER_TILES_H_
 #define PORTACL_CUDA_GRID_SAMPLER_TILES_H_
 
@@ -199,8 +199,8 @@ struct GatherTile {
   static constexpr uint32_t kMost = static_cast<uint32_t>(Threshold(512, 5));
   static constexpr uint32_t kWaiting = kMost + Block::kMost;
   static constexpr uint32_t kMostSorted = static_cast<uint32_t>(Threshold(256, 12));  // of a list
-  // Points that are listed are dealt out to parts of the threads in order: only what a part lists
-  // at once comes in any order.
+  // Listed points are dealt out to parts of the threads in order. Only points that a part lists at
+  // once come in any order.
   static constexpr uint32_t kParts = 8;
   static constexpr uint32_t kLanes = Block::kThreads / kParts;
 
@@ -310,8 +310,8 @@ struct GatherTile {
     }
   }
 
-  // The same for a pixel that many taps of a point fall on, as on corners: sorting its list would
-  // take longer than looking at all of the points in order.
+  // The same for a pixel that many taps of a point fall on, as on corners. To sort its list would
+  // take longer than to look at all of the points in order.
   PORTACL_DEVICE void AddInOrder(const Tile& tile, const uint32_t* some, uint32_t count,
                                  const Shared& shared, int32_t pixel, Sums* sums) const {
     const int32_t x = tile.left + pixel % kWidth;

@@ -1,5 +1,5 @@
-// One call of an operator as it came through an API: arguments in the order of the signature, which
-// an operator's own code asks for by kind.
+// One call of an operator as it came through an API. Its arguments are in the order of the
+// signature; an operator's own code asks for them by kind.
 #ifndef PORTACL_OPS_CALL_H_
 #define PORTACL_OPS_CALL_H_
 
@@ -46,7 +46,7 @@ class Call {
   const Signature& signature() const { return *signature_; }
   Surface surface() const { return surface_; }
   const char* op() const { return op_; }
-  // Spatial axes. If the signature leaves them open, the first tensor's; 2 if that tensor is not
+  // Spatial axes. If the signature leaves them open, the first tensor's: 2 if that tensor is not
   // (N, C, L), (N, C, H, W) or (N, C, D, H, W).
   int axes() const { return axes_; }
 

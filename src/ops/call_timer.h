@@ -8,8 +8,8 @@
 
 namespace portacl::ops {
 
-// Made where a phase begins and told of its plan where it ends; no more than three tests of a flag
-// if neither a log nor the timeline is wanted.
+// Made at the beginning of a phase, and told of its plan at the end. If neither a log nor the
+// timeline is wanted, it costs three tests of a flag at most.
 class CallTimer {
  public:
   CallTimer();

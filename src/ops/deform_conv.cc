@@ -423,8 +423,8 @@ class DeformConvPlan final : public Plan {
               tensor != nullptr);
   }
   void SetLog(const Reader& read) {
-    // The log's function has no pairs and no tensor of masks; nor has a case a tensor that is null,
-    // or a bias of another type.
+    // The log's function has no pairs and no tensor of masks. A case has no null tensor, and no
+    // bias of another type.
     bool complete = !read.pairs() && !read.Has(at_.mask) && !read.BiasIsFloat();
     for (const Place place : {at_.bias, at_.columns, at_.out_columns, at_.input_grad,
                               at_.weight_grad, at_.offset_grad, at_.bias_grad}) {

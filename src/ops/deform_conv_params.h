@@ -19,9 +19,9 @@ struct DeformConvTensor {
   bool has = false;  // known when the kernel plans, unlike the address
 };
 
-// The planes of offsets and masks. Of point (n, group, kernel tap, oh, ow), x lies in plane
-// x_plane + step * i, y in y_plane + step * i, with i = group * taps + tap; the mask in plane i of
-// its own view.
+// The planes of offsets and masks. Let i = group * taps + tap for a point (n, group, kernel tap,
+// oh, ow). Its x lies in plane x_plane + step * i, its y in y_plane + step * i, its mask in plane i
+// of its own view.
 struct DeformConvPlanes {
   int64_t x = 0;
   int64_t y = 0;

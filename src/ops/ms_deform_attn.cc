@@ -1,5 +1,5 @@
 // Plans of multi-scale deformable attention and of its gradient: kernel choice, tensors, and the
-// table of levels, which is read from the tensors when the work runs.
+// table of levels. The table is read from the tensors when the work runs.
 #include <algorithm>
 #include <array>
 #include <cstddef>

@@ -18,9 +18,9 @@ int64_t IdealFirstOutput(int64_t i, int64_t out, double outputs_per_input) {
   return at + (static_cast<double>(at) < first ? 1 : 0);
 }
 
-// The first o in [0, out] with rule(o) >= i (out if there is none): an exponential search from
-// the place where the ideal ratio puts it, since the rounded rule is off by a few at most. It does
-// not start from the output before, so that the searches need not wait for each other.
+// The first o in [0, out] with rule(o) >= i (out if there is none). An exponential search begins at
+// the place where the ideal ratio puts it: the rounded rule is off by a few at most. It does not
+// start from the output before, so that the searches need not wait for each other.
 int64_t FirstOutputOf(const NearestIndexRule& rule, int64_t i, int64_t out,
                       double outputs_per_input) {
   int64_t at = IdealFirstOutput(i, out, outputs_per_input);

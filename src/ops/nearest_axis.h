@@ -1,5 +1,5 @@
-// The index tables of nearest, of nearest-exact and of nearest with aligned corners, one per axis:
-// which source each destination takes, rounded as docs/ops says (Position()).
+// The index tables of nearest, nearest-exact and nearest with aligned corners, one per axis. A
+// table says which source each destination takes, rounded as in docs/ops (Position()).
 #ifndef PORTACL_OPS_NEAREST_AXIS_H_
 #define PORTACL_OPS_NEAREST_AXIS_H_
 
@@ -12,8 +12,8 @@
 
 namespace portacl::ops {
 
-// Which element of `in` an output takes: exact, the one with the nearest middle; floor, the one
-// that the output's beginning falls into (PyTorch's "nearest"); corners, the nearest one, with the
+// Which element of `in` an output takes. Exact: the one with the nearest middle. Floor: the one
+// that the output's beginning falls into (PyTorch's "nearest"). Corners: the nearest one, with the
 // middles of the border elements aligned (scales do not count).
 enum class Nearest { kExact, kFloor, kCorners };
 

@@ -110,8 +110,8 @@ Elements Plan::ElementsAt(const Storages& storages) const {
   return elements;
 }
 
-// Of calls that the runtime's policy on threads takes for alike: the operator, the kernel, and the
-// number of elements to within a factor of 1.5.
+// The runtime's policy on threads takes calls of one kind for alike. They share the operator, the
+// kernel, and the number of elements to within a factor of 1.5.
 uint64_t Plan::Kind() const {
   uint64_t elements = 0;
   for (int i = 0; i < num_tensors(); ++i) {

@@ -40,8 +40,8 @@ class PerTensor {
   std::vector<T> others_;
 };
 
-// Addresses of a call's tensors, inputs first, each once: of the storages, which callers
-// give and checks see, and of element (0, 0, ...), which kernels compute from and into.
+// Addresses of a call's tensors, inputs first, each once. Callers give addresses of storages, and
+// checks see them. Kernels compute from and into addresses of element (0, 0, ...).
 struct Storages : PerTensor<void*> {};
 struct Elements : PerTensor<void*> {};
 
@@ -101,12 +101,12 @@ class Plan {
     return {};
   }
 
-  // Of a call on lists: the calls on their members, which run in this order instead of Run(), each
+  // Of a call on lists: the calls on their members. They run in this order instead of Run(), each
   // from and into the addresses that it was planned with. They need no workspace.
   virtual std::span<const std::shared_ptr<const Plan>> parts() const { return {}; }
 
-  // The function of the aclnn API that names this call in the log, whatever API it came through;
-  // null: the log leaves the call out, or there is no log of calls.
+  // The function of the aclnn API that names this call in the log, whatever API it came through.
+  // Null: the log leaves the call out, or there is no log of calls.
   const Signature* logged() const { return logged_; }
   const LoggedNumbers& logged_numbers() const { return logged_numbers_; }
 

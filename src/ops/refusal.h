@@ -100,7 +100,7 @@ class Refusals {
     return {};
   }
 
-  // For what the documents state as a fact but not as an error: a refusal in strict mode, else a
+  // For rules that the documents state as facts, not as errors. A refusal in strict mode, else a
   // warning in the log and in the thread's message. The native API says nothing.
   base::Status Warn(Rule rule, std::string text) const {
     if (surface_ == Surface::kNative) return {};

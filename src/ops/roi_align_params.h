@@ -245,7 +245,7 @@ RoiCounted RoiCountedOf(const RoiAxis<F>& axis, int64_t bin) {
 }
 
 // The sine and the cosine of an angle below 2^20, by Taylor's series after the quarters of a turn
-// are taken off: no library's, so that the bits are the same everywhere.
+// are taken off. They come from no library, so that the bits are the same everywhere.
 struct RoiTurn {
   explicit RoiTurn(double angle) {
     constexpr double kQuarters = 0.63661977236758134308;  // in a unit of the angle

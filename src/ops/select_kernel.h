@@ -1,6 +1,6 @@
-// Chooses the kernel of a plan: the first in the operator's list that this CPU has and that serves
-// the parameters, or the forced one, by the forced path. Keeps it with what it planned, and makes
-// such plans.
+// Chooses the kernel of a plan. It is the first in the operator's list that this CPU has and that
+// serves the parameters, or the forced one, by the forced path. Keeps it with what it planned, and
+// makes such plans.
 #ifndef PORTACL_OPS_SELECT_KERNEL_H_
 #define PORTACL_OPS_SELECT_KERNEL_H_
 
@@ -33,8 +33,8 @@ using KernelList = std::vector<const base::Kernel<Params>*>;  // best first, "re
 // The names of the kernels that this CPU can run, of any operator. In kernels.cc.
 std::vector<std::string> AvailableImpls();
 
-// The names behind a '-' in a path of PORTACL_IMPL that no operator's kernel called `kernel` has,
-// as a path or as a variant; and all names that there are. In kernels.cc.
+// `unknown`: names behind a '-' in a path of PORTACL_IMPL that no operator's kernel called `kernel`
+// has, as a path or as a variant. `known`: all names that there are. In kernels.cc.
 struct LeftOutNames {
   std::vector<std::string> unknown;
   std::vector<std::string> known;

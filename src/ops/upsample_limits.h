@@ -14,8 +14,8 @@ inline constexpr int64_t k20Bits = int64_t{1} << 20;
 inline constexpr int64_t k24Bits = int64_t{1} << 24;
 inline constexpr int64_t k31Bits = (int64_t{1} << 31) - 1;
 
-// Which tensors together may have 60 GiB on a page, and its words about their rows: gradients of
-// vectors; images with channels counted in sixteens; images; volumes.
+// Which tensors together may have 60 GiB on a page, and the page's words about their rows. The
+// kinds are gradients of vectors; images with channels counted in sixteens; images; volumes.
 enum class Reach { kAny, kLine, kSixteens, kPlane, kVolume };
 
 struct PageLimits {

@@ -10,8 +10,8 @@
 
 namespace portacl::ops {
 
-// The index map of one axis, small side `in` (forward input, gradInput), large or small side `out`
-// (forward output, gradOutput). src(o) never decreases, so the sources of i are a range:
+// The index map of one axis. `in` is the side of the forward input and of gradInput, `out` the side
+// of the forward output and of gradOutput. src(o) never decreases, so the sources of i are a range:
 //   src(o) == i  <=>  begin[i] <= o < begin[i + 1],  begin[0] == 0, begin[in] == out.
 struct NearestAxis {
   int64_t in = 1;

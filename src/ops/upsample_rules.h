@@ -1,5 +1,5 @@
-// What the pages of the resizing functions say beside the list of operators, and what a call of one
-// means: which side is the input, which scales count.
+// The rules of the resizing functions' pages that are not in the list of operators. Also the
+// meaning of a call: which side is the input, which scales count.
 #ifndef PORTACL_OPS_UPSAMPLE_RULES_H_
 #define PORTACL_OPS_UPSAMPLE_RULES_H_
 

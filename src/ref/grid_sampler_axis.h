@@ -55,8 +55,8 @@ PORTACL_DEVICE F Clip(F at, int64_t extent) {
   return at <= 0 ? F(0) : (at >= last ? last : at);
 }
 
-// Takes `at` by whole periods of the extent to [-1, extent), where the pixels before 0 and behind
-// the last are the last and the first.
+// Takes `at` by whole periods of the extent to [-1, extent). There the pixel before 0 is the last
+// one, and the pixel behind the last is the first one.
 template <class F>
 PORTACL_DEVICE F Wrap(F at, int64_t extent) {
   const F period = static_cast<F>(extent);

@@ -1,6 +1,6 @@
-// One destination at a time, in the compute type, rounded once: sums along the first axis of the
-// order, their sums along the next one, and their sums along the last. It computes shared sums of
-// neighbouring destinations again, and needs no scratch memory.
+// One destination at a time, in the compute type, rounded once. First come sums along the first
+// axis of the order, then their sums along the next one, then their sums along the last. It
+// computes shared sums of neighbouring destinations again, and needs no scratch memory.
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
-// The loops that the two reference kernels of nearest-exact share: rows of the small side, and the
-// box of large-side elements that belong to one small-side element.
+// The loops that the two reference kernels of nearest-exact share. They walk rows of the small
+// side, and the box of large-side elements that belong to one small-side element.
 #ifndef PORTACL_REF_UPSAMPLE_NEAREST_EXACT_SOURCES_H_
 #define PORTACL_REF_UPSAMPLE_NEAREST_EXACT_SOURCES_H_
 

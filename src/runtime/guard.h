@@ -55,8 +55,8 @@ void GuardUnwatch(void* user);
 // What an address that is not a live allocation may be: "freed device memory" or "host memory".
 std::string DescribeForeign(const void* address);
 
-// A line for each allocation that the program has not freed (of those that a reset freed, the
-// newest 4096): size, and the calls that led to it.
+// A line for each allocation that the program has not freed: size, and the calls that led to it. Of
+// allocations that a reset freed, the newest 4096 count.
 std::string DescribeLiveAllocations();
 
 }  // namespace portacl::runtime

@@ -1,9 +1,9 @@
 // PORTACL_LAZY=1: streams as late as a device may be. Work begins only when somebody waits for it
-// or asks about it, and then no more of it than that needs: the latest order that streams and
+// or asks about it, and only as much as that needs. This is the latest order that streams and
 // events allow. A program that forgets to synchronise reads old memory here, as it may on a device.
 // In guard mode unsynchronised memory reads as bytes 0xFF. order.h names the calls.
 //
-// Work that others may notice without a synchronise (host functions, callbacks, numbers in memory)
+// Host functions, callbacks and numbers in memory may be noticed without a synchronise. Such work
 // begins within a tenth of a second, with all work before it.
 #ifndef PORTACL_RUNTIME_LAZY_H_
 #define PORTACL_RUNTIME_LAZY_H_

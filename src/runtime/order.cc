@@ -151,8 +151,9 @@ void Report(const std::vector<Finding>& findings) {
   }
 }
 
-// Enters the uses of a launch. Removes uses that later calls meet through it anyway: older ones
-// that are over before it and that it overwrites, and its stream's older reads of the same.
+// Enters the uses of a launch. Removes uses that later calls meet through it anyway. These are
+// older uses that are over before it and that it overwrites, and its stream's older reads of the
+// same.
 void Enter(Table& table, const std::shared_ptr<const Origin>& launch, const Clock& clock,
            const std::vector<MemoryAccess>& accesses,
            std::vector<std::unique_ptr<PendingHostMemory>> pending) {

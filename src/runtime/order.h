@@ -1,9 +1,9 @@
-// The checker of orders, on in lazy mode. If one piece of work writes memory that another reads
-// or writes, something must order the two: their stream, events, or a host that synchronises with
-// the first before it launches the second. It works as detectors of races do. Each stream, and
-// the host, has a clock: up to which piece of every stream's work all is over. Launching,
-// recording, waiting and synchronising hand that knowledge on. Findings do not depend on when
-// anything runs.
+// The checker of orders, on in lazy mode. If one piece of work writes memory that another reads or
+// writes, something must order the two. This may be their stream, events, or a host that
+// synchronises with the first before it launches the second. It works as detectors of races do.
+// Each stream, and the host, has a clock: up to which piece of every stream's work all is over.
+// Launching, recording, waiting and synchronising hand that knowledge on. Findings do not depend on
+// when anything runs.
 //
 // All host threads count as one: how they wait for each other is not seen here. For strided tensors
 // the ends count: two that lie between each other's rows are no finding.
@@ -33,8 +33,8 @@ void NoteLaunch(Stream& stream, const Work& work);
 // All work that is over once the stream's present work is over.
 SharedClock ClockOf(const Stream& stream);
 
-// Work that is enqueued from now on comes after what the clock says (null: nothing): on a stream,
-// and on all of them, because the host waited for it.
+// Work that is enqueued from now on comes after the clock (null: nothing). NoteWait means one
+// stream; NoteSynchronized means all streams, because the host waited for the clock.
 void NoteWait(const Stream& stream, const SharedClock& clock);
 void NoteSynchronized(const SharedClock& clock);
 

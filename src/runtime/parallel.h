@@ -1,5 +1,5 @@
-// The parallel loop, on threads that a host lends (an OpenMP team, a server's pool) or on the
-// library's own: one oneTBB task_arena for the process.
+// The parallel loop. It runs on threads that a host lends (an OpenMP team, a server's pool) or on
+// the library's own: one oneTBB task_arena for the process.
 #ifndef PORTACL_RUNTIME_PARALLEL_H_
 #define PORTACL_RUNTIME_PARALLEL_H_
 
@@ -12,8 +12,8 @@ struct portaclThreadPool;  // what a host lends: include/portacl/portacl.h
 namespace portacl::runtime {
 
 // Threads that a loop of the calling thread uses, at least 1. A number that somebody asked for
-// (SetNumThreads, PORTACL_NUM_THREADS) comes first, then the host's number, then the CPUs that this
-// process may use (affinity mask and quota; OMP_NUM_THREADS if less). In a forked child of a
+// (SetNumThreads, PORTACL_NUM_THREADS) comes first, then the host's number. Last come the CPUs that
+// this process may use (affinity mask and quota; OMP_NUM_THREADS if less). In a forked child of a
 // process that has run a parallel loop: 1.
 int NumThreads();
 

@@ -22,8 +22,8 @@ extern "C" __attribute__((visibility("default"))) void portaclSimulate(int on, d
 // The same costs between this machine's threads, which need PORTACL_ADAPT_THREADS=0.
 extern "C" __attribute__((visibility("default"))) void portaclMeasureThreads(double* entry,
                                                                              double* wait);
-// How much faster the calls since the last question would have been, in nanoseconds of this
-// thread's CPU time, and how many loops they have had.
+// `faster`: how much faster the calls since the last question would have been, in nanoseconds of
+// this thread's CPU time. `loops`: how many loops they have had.
 extern "C" __attribute__((visibility("default"))) void portaclSimulated(double* faster, int* loops);
 
 namespace portacl::runtime {

@@ -1,6 +1,6 @@
-// A stream: a queue of tasks that run one after the other, on the stream's own thread; if they
-// are small and nothing is before them, on the thread that enqueues them; and if it would only
-// wait for them, on the thread that synchronises.
+// A stream: a queue of tasks that run one after the other, on the stream's own thread. A small task
+// with nothing before it runs on the thread that enqueues it. A thread that synchronises runs tasks
+// itself if it would only wait for them.
 #ifndef PORTACL_RUNTIME_STREAM_QUEUE_H_
 #define PORTACL_RUNTIME_STREAM_QUEUE_H_
 

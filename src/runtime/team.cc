@@ -22,9 +22,9 @@ void Pause() {
 #endif
 }
 
-// Waits until `word` is no longer `old`: first in a loop, for as long as a stage between two loops
-// usually takes; then it lets others have the CPU; then it sleeps. If the thread that is waited
-// for has lost its CPU to another process, the scheduler may let it go on here.
+// Waits until `word` is no longer `old`. First it spins, for as long as a stage between two loops
+// usually takes. Then it yields the CPU; then it sleeps. If the thread that is waited for has lost
+// its CPU to another process, the scheduler may let it go on here.
 int32_t WaitForOther(const std::atomic<int32_t>& word, int32_t old) {
   constexpr int kSpins = 1000;  // some 20 to 50 us
   constexpr int kYields = 100;
@@ -74,8 +74,8 @@ void Team::SetNumber(int32_t number) {
 }
 
 // Each thread begins in a part of its own. If a pool's threads keep their numbers, as OpenMP's do,
-// they find data of the loop before in their caches, and of others' loops over the same tensors.
-// Then it helps the parts behind. Returns the units that it has done.
+// they find data of the loop before in their caches. They also find data of the host's loops over
+// the same tensors. Then it helps the parts behind. Returns the units that it has done.
 int32_t Team::TakeAll(int32_t number, int32_t index, int32_t slot) {
   const LoopParts cut(count_.load(std::memory_order_acquire),
                       grain_.load(std::memory_order_acquire),

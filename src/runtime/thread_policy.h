@@ -7,9 +7,9 @@
 // again, even if that thread had nothing left to do. This can take a time slice of the scheduler
 // (some milliseconds). So each call that shared its work reports a cost and a saving:
 //
-//   waited  time in which the caller did nothing: until the pool had called it, for ranges that
-//           others had taken, and until the pool had let it go;
-//   saved   what the others' ranges would have taken the caller, at the speed of its own.
+//   waited  idle time of the caller: until the pool called it, for ranges that others had taken,
+//           until the pool let it go;
+//   saved   the time that the others' ranges would have taken the caller, at its own speed.
 //
 // Some calls of a kind (a kernel, and tensors of about a size) wait for more than they save. Then
 // the next ones run on the caller alone, for kPatience times the time lost. Then one shares again.

@@ -2,15 +2,16 @@
 // the named files, for `portacl verify`. A program of its own, not linked to libportacl.so: so only
 // those libraries are loaded, and a crash costs one case.
 //
-// Protocol. Standard input, one a line: the hardships, a decimal number (hardships.h), and a case's
-// string; a second call of the case has the seed that follows (SecondOf()). Standard output, for
-// each: uint32 number of calls; for each of these int32 status, then texts (uint32 length, bytes)
-// for the function that failed ("" if none did: the message names the problem, or there is
-// none) and its message, uint32 number of outputs, and each output's elements (uint64 length,
-// bytes), dense; then uint32 number of functions that are called for the first time, and two texts
-// for each: its name and its file. A crash is reported in its place (crash_report.h). At the start
-// two texts:
-// "" or why the library cannot be used; "" or what its runtime lacks for kOnTheStream.
+// Protocol. A text is a uint32 length and its bytes. At the start standard output has two texts: ""
+// or why the library cannot be used; "" or the functions that its runtime lacks for kOnTheStream. A
+// line of standard input is a case: the hardships, a decimal number (hardships.h), and the case's
+// string. A second call of the case has the seed that follows (SecondOf()). The answer to a case,
+// on standard output: uint32 number of calls, the calls, uint32 number of functions that are called
+// for the first time. Each of these has two texts, its name and its file. A call: int32 status,
+// texts for the function that failed and its message, uint32 number of outputs, and each output's
+// elements (uint64 length, bytes), dense. If no function failed, its text is "", and the message
+// names the problem, if there is one. The report of a crash may stand in place of an answer
+// (crash_report.h).
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>

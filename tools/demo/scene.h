@@ -1,5 +1,5 @@
-// What a scene of the demo gives: its part of the contact sheet, the operator calls to verify in
-// all dtypes, and checks of its own.
+// A scene of the demo gives its part of the contact sheet, the operator calls to verify in all
+// dtypes, and checks of its own.
 #ifndef PORTACL_TOOLS_DEMO_SCENE_H_
 #define PORTACL_TOOLS_DEMO_SCENE_H_
 

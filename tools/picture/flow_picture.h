@@ -13,8 +13,8 @@ namespace portacl::cli {
 // vectors are darker.
 Colour FlowColour(double x, double y);
 
-// The length that is shown with full saturation: the 98th percentile of the lengths of a tensor
-// (1, H, W, 2), at least the smallest number above 0. Vectors that are not finite do not count.
+// The length that is shown with full saturation. It is the 98th percentile of the lengths of a
+// tensor (1, H, W, 2), and above 0. Vectors that are not finite do not count.
 double FlowReference(const HostTensor& vectors);
 
 // Whether a vector of the tensor is drawn black.

@@ -35,7 +35,7 @@ class Image {
   std::vector<Colour> pixels_;
 };
 
-// Decodes PNG or JPEG into a float32 tensor (1, C, H, W), values 0..1, C = 1 for grey pictures and
+// Decodes PNG or JPEG into a float32 tensor (1, C, H, W), values 0..1. C is 1 for grey pictures and
 // 3 for coloured ones; an alpha channel is dropped. `name` is for messages.
 HostTensor DecodePicture(std::span<const unsigned char> file, const std::string& name,
                          DataType dtype = DataType::kFloat32);

@@ -14,9 +14,8 @@ using Shape = std::vector<int64_t>;
 // Number of elements; throws BadInput ("WHAT: ...") for a negative extent or a product above 2^62.
 int64_t CountElements(const Shape& shape, const std::string& what);
 
-// Bytes of `shape` elements of `element_size` bytes; throws BadInput if that overflows or
-// exceeds the machine's memory, so that a mistyped shape is a message and not an out-of-memory
-// kill.
+// Bytes of `shape` elements of `element_size` bytes. Throws BadInput if that overflows or exceeds
+// the machine's memory. So a mistyped shape gives a message and not an out-of-memory kill.
 size_t CountBytes(const Shape& shape, size_t element_size, const std::string& what);
 
 // Strides of a dense tensor in elements, last axis fastest (or first, as Fortran stores it).

@@ -16,8 +16,8 @@ namespace portacl::cli {
 inline constexpr std::array<DataType, 4> kAllDataTypes = {DataType::kFloat16, DataType::kBFloat16,
                                                           DataType::kFloat32, DataType::kFloat64};
 
-// Bytes, which some functions of the aclnn API copy and portacl's own API has not: no enumerator of
-// its type, but a value (aclDataType's). kAllDataTypes are those that operators calculate with.
+// Bytes. Some functions of the aclnn API copy them; portacl's own API lacks them. So this is no
+// enumerator of DataType, but aclDataType's value. Operators calculate with kAllDataTypes.
 inline constexpr DataType kUInt8 = static_cast<DataType>(4);
 
 size_t ElementSize(DataType dtype);
@@ -38,8 +38,8 @@ double LoadElement(DataType dtype, const void* address);
 // NaN is 0.
 void StoreElement(DataType dtype, double value, void* address);
 
-// The element's bits with every NaN replaced by the canonical quiet NaN (sign +, only the quiet bit
-// set): sign and payload of a NaN are not part of the library's contract.
+// The element's bits. Every NaN gives the canonical quiet NaN (sign +, only the quiet bit set):
+// sign and payload of a NaN are not part of the library's contract.
 uint64_t CanonicalBits(DataType dtype, const void* address);
 
 // Unit in the last place of 1: 2^-10, 2^-7, 2^-23, 2^-52; of bytes 1.

@@ -18,8 +18,8 @@ struct GridSpec {
   uint64_t seed = 0;  // random
 };
 
-// Nothing if the text does not name a kind of grid (then it is a file); throws BadInput if it
-// does and the value is malformed or not finite.
+// Nothing if the text does not name a kind of grid: then it is a file. Throws BadInput if it does
+// and the value is malformed or not finite.
 std::optional<GridSpec> ParseGridSpec(const std::string& text);
 
 // Where a grid points to and how its coordinates count.
@@ -42,8 +42,8 @@ GridPoint IdentityPoint(const GridFrame& frame, int64_t row, int64_t column);
 // Turns the picture by `radians` counter-clockwise about the centre, in pixels (not in -1..1).
 GridPoint Rotate(const GridFrame& frame, GridPoint point, double radians);
 
-// p * (1 + strength * r^2), r = 1 at the middle of the shorter side: above 0 a barrel (the picture
-// bulges and more of it is seen), below 0 a pincushion.
+// p * (1 + strength * r^2), r = 1 at the middle of the shorter side. A strength above 0 gives a
+// barrel (the picture bulges and more of it is seen), below 0 a pincushion.
 GridPoint Lens(const GridFrame& frame, GridPoint point, double strength);
 
 // (N, OH, OW, 2), computed in double and rounded once to `dtype`. Random points are uniform in

@@ -1,5 +1,5 @@
-// Runs a call as a program for the vendor's toolkit does, through whatever library has the
-// functions: they are looked up by name, none is linked.
+// Runs a call as a program for the vendor's toolkit does, through any library that has the
+// functions. They are looked up by name; none is linked.
 #ifndef PORTACL_TOOLS_TESTING_CALL_ACLNN_H_
 #define PORTACL_TOOLS_TESTING_CALL_ACLNN_H_
 
@@ -24,11 +24,11 @@ class AclnnCaller {
   AclnnCaller(const AclnnCaller&) = delete;
   AclnnCaller& operator=(const AclnnCaller&) = delete;
 
-  // Phase 1, and if that succeeds phase 2 and the copies back. Looks at what must not be
-  // written: inputs, outputs that the mask leaves out, elements beside an output's view, and what
-  // lies before and after each of them and the workspace; outputs come back all the same. Throws
-  // RuntimeFailure if the library lacks what this operator needs.
-  // With `timing` phase 2 and the wait for the stream are timed, as often as that says.
+  // Phase 1, and if that succeeds phase 2 and the copies back. Looks for forbidden writes: to
+  // inputs, masked outputs, elements beside an output's view, and memory before and after each of
+  // them and the workspace. Outputs come back all the same. Throws RuntimeFailure if the library
+  // lacks what this operator needs. With `timing` phase 2 and the wait for the stream are timed, as
+  // often as that says.
   AclnnOutcome Run(Call& call, Timing* timing = nullptr);
 
   // The same of two calls of one case with other inputs, one after the other and with hardships.

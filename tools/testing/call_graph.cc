@@ -186,7 +186,7 @@ class GraphArguments {
             "aclopSetAttrListInt");
       }
       case ops::Kind::kInt: {
-        // What is aligned is a flag of the other APIs.
+        // A flag of the other APIs says whether it is aligned.
         if (std::string_view(p.name) == "roi_end_mode") {
           return Check(aclopSetAttrInt(attributes, p.name, FlagOf(0) ? 2 : 0), "aclopSetAttrInt");
         }

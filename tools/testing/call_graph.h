@@ -7,8 +7,8 @@
 
 namespace portacl::golden {
 
-// The same maths as the call's own function: attributes that only the graph operator has are set
-// so, and if the call gives no scale, none is set. Its inputs are handed over dense. Throws as
+// The same maths as the call's own function. Attributes that only the graph operator has are set
+// for it. If the call gives no scale, none is set. Its inputs are handed over dense. Throws as
 // ThrowOnStatus() of cli_error.h. `type` is an operator of the call's maths, `stream` an
 // aclrtStream.
 void RunGraph(Call& call, const ops::Signature& type, void* stream, Timing& timing);

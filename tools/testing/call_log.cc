@@ -52,8 +52,8 @@ void AddArgument(const std::string& word, const std::string& place, std::vector<
   fields.push_back({word.substr(0, colon), word.substr(colon + 1), 0});
 }
 
-// The sizes that a nearest operator's function takes beside its tensors: what the checks of a call
-// found them to be, the extents in the order (N, C, ...).
+// The sizes that a nearest operator's function takes beside its tensors. The checks of a call found
+// them: the extents in the order (N, C, ...).
 void AddSizes(Case& c) {
   std::vector<Shape> shapes;
   for (size_t i = 0; i < c.arguments.size(); ++i) {

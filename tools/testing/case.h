@@ -1,5 +1,5 @@
-// One test case: an operator with its arguments, and the one string that every command reads,
-// prints on failure and reads back to the same case.
+// One test case: an operator with its arguments, and its one string. Every command reads the
+// string, prints it on failure and reads it back to the same case.
 //
 //   grid_sampler_2d_backward dtype=float16 input=2x3x8x9 grid=2x5x7x2 paddingMode=border seed=7
 //

@@ -1,7 +1,7 @@
 // An operator's outputs in exact arithmetic, and how far a correct kernel may be from them.
 //
-// The bound of an element, a sum of n terms t: with u = half the distance of 1 and the next
-// number of the arithmetic (float; double for DOUBLE),
+// The bound of an element, a sum of n terms t. u is half the distance of 1 and the next number of
+// the arithmetic (float; double for DOUBLE):
 //
 //   gamma(n + r) * sum|t|   gamma(k) = k u / (1 - k u): n additions in any order, fused or not, and
 //                           up to r = 4 more roundings an axis in a term (8 for images, 12 for
@@ -25,8 +25,8 @@
 
 namespace portacl::golden {
 
-// One output, row-major. A bound of infinity: every value is right (the order of the additions
-// decides, as in a sum that overflows); NaN as value: only NaN is.
+// One output, row-major. If the bound is infinity, every value is right (the order of the additions
+// decides, as in a sum that overflows). If the value is NaN, only NaN is right.
 struct Exact {
   std::vector<double> value, bound;
 };

@@ -6,8 +6,8 @@ namespace {
 
 constexpr int kRoundings = 4;  // of a quotient by the extents of a window, and of the result
 
-// The elements [begin, end) that element i of `small` averages of an axis of `large`: exact in
-// 64-bit integers for all extents that a case may have.
+// On an axis, element i of `small` averages the elements [begin, end) of `large`. 64-bit integers
+// are exact for all extents that a case may have.
 struct Window {
   Window(int64_t i, int64_t small, int64_t large)
       : begin(i * large / small), end(((i + 1) * large + small - 1) / small) {}

@@ -6,8 +6,8 @@
 namespace portacl::golden {
 namespace {
 
-// Where an index of the large tensor comes from in the small one: by the documented rule, and by
-// the same formula in exact arithmetic and in double, which now and then differ from it by one.
+// Where an index of the large tensor comes from in the small one, by the documented rule. The same
+// formula in exact arithmetic and in double now and then differs from it by one.
 struct Source {
   int64_t index;
   int64_t low, high;  // of the three
@@ -39,8 +39,8 @@ Source SourceOf(bool exact, int64_t o, int64_t small, int64_t large, double scal
   return {rule, std::min({rule, in_double, ideal}), std::max({rule, in_double, ideal})};
 }
 
-// The elements of the small tensor that an element of the large one belongs to: one by the rule,
-// `others` if the three ways to calculate disagree.
+// The elements of the small tensor that an element of the large one belongs to. `index` is the
+// rule's; there are `others` if the three ways to calculate disagree.
 struct Match {
   int64_t index = 0;
   std::vector<int64_t> others;

@@ -1,6 +1,6 @@
-// Linear, cubic, antialiased and Lanczos resizing and its gradients, for any number of axes: the
-// documents' tables in exact arithmetic, applied axis by axis to values, magnitudes and what those
-// may change.
+// Linear, cubic, antialiased and Lanczos resizing and its gradients, for any number of axes. The
+// documents' tables are exact here. Axis by axis they are applied to values, to magnitudes and to
+// the changes of both.
 #include <algorithm>
 #include <array>
 #include <cmath>

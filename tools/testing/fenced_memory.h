@@ -1,5 +1,5 @@
-// Device memory of one tensor between canaries, and pages of it without access while a kernel runs:
-// what a kernel reads and writes where it must not, by the byte.
+// Device memory of one tensor between canaries, with pages that cannot be accessed while a kernel
+// runs. It finds each byte that a kernel must not read or write, but does.
 //
 //   |before, at least 16 KiB|the data, at the beginning or the end of its pages|after, likewise|
 #ifndef PORTACL_TOOLS_TESTING_FENCED_MEMORY_H_
@@ -39,13 +39,13 @@ std::vector<std::byte> CanariesAfter(const Fence& fence);
 std::string DescribeBroken(const Fence& fence, const std::vector<std::byte>& before,
                            const std::vector<std::byte>& after);
 
-// Whether memory at `data` is this process's own and the host's, so that its pages can be guarded:
-// no device's, and not in guard mode, where it is guarded already.
+// Whether memory at `data` is this process's own and the host's, so that its pages can be guarded.
+// A device's memory is not. In guard mode memory is guarded already.
 bool CanBeWatched(const void* data, size_t size);
 
-// Takes access away, for as long as it lives: from the whole pages on both sides of fences if
-// `sides` says so, and write access from the data after Freeze(). An access is noticed and then let
-// through: the kernel comes to its end. One at a time.
+// Takes access away for as long as it lives. If `sides` is set, nobody can access the whole pages
+// on both sides of fences. After Freeze() nobody can write the data. An access is noticed and then
+// let through: the kernel comes to its end. One at a time.
 class WatchedMemory {
  public:
   // Watches nothing if `can_be_watched` is false.

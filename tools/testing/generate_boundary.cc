@@ -1,5 +1,5 @@
-// boundary: extents of 0 and 1 and around the widths of vectors, scales, kinks, layouts, masks, NaN
-// and infinity. tests/golden/mutants.txt lists bugs that it must find.
+// The cases of `boundary`: extents of 0 and 1 and around the widths of vectors, scales, kinks,
+// layouts, masks, NaN and infinity. They must find the bugs of tests/golden/mutants.txt.
 #include <algorithm>
 
 #include "tools/testing/generate_parts.h"
@@ -33,9 +33,9 @@ void SetScales(Case& c, const std::vector<double>& scales) {
   }
 }
 
-// Scales that are not the quotients of the sizes, for one axis and for all, different along each;
-// above, at and below 1; whole and not; with sizes that grow, stay and shrink; so large that the
-// last source would lie past the end, and so small that few are used.
+// Scales that are not the quotients of the sizes, for one axis and for all, different along each.
+// They are above, at and below 1, whole and not, with sizes that grow, stay and shrink. Some are so
+// large that the last source would lie past the end, some so small that few are used.
 void AddScales(const Case& base, std::vector<Case>& cases) {
   const size_t axes = base.op->axes;
   struct Sizes {

@@ -125,8 +125,8 @@ const std::vector<double>& RoiScales() {
   return scales;
 }
 
-// Makes drawn extents a deformable convolution's: small kernels, steps and padding, groups that
-// divide the channels, positions that the image has, and the planes of offsets for them.
+// Makes drawn extents fit a deformable convolution. Kernels, steps and padding are small, groups
+// divide the channels, and the image has all positions. The planes of offsets follow from them.
 static void FitConvolution(Case& c, std::map<std::string, int64_t>& e) {
   const auto fold = [&e](const char* symbol, int64_t least, int64_t count) {
     int64_t& extent = e[symbol];

@@ -255,8 +255,8 @@ class SetFolder {
       if (!IsDone(i)) ++resumed_;
       lines_[i] = entry;
     }
-    // A line that the interruption cut in two must not be continued; a case that was moved to its
-    // place and not yet noted is made again.
+    // A line that the interruption cut in two must not be continued. A case that was moved to its
+    // place but not yet noted is made again.
     if (begin < text.size()) fs::resize_file(path, begin);
     std::error_code ignored;
     for (size_t i = 0; i < cases_.size(); ++i) {

@@ -9,8 +9,8 @@
 
 namespace portacl::golden {
 
-// The call of a case on these inputs, in the order of the signature: dtype, shapes and strides of
-// the inputs are theirs, whatever the case says; the rest follows as in LayOutCall(). Of whole
+// The call of a case on these inputs, in the order of the signature. Inputs keep their own dtype,
+// shapes and strides, whatever the case says. The rest follows as in LayOutCall(). For whole
 // numbers, a host tensor tells the shape alone.
 Call CallOn(Case c, const std::vector<cli::HostTensor>& inputs);
 

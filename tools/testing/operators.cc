@@ -68,8 +68,8 @@ const char* ResizedPattern(std::string_view symbols, size_t axes) {
   return (symbols.ends_with(",O*") ? kLarge : kSmall)[axes - 1];
 }
 
-// Makes a row of a function of resizing that the native API alone has one like the others': with a
-// rank, with a scale for each axis, and without the flag antialias, which it need not be told.
+// Resizing functions that the native API alone has: makes their rows like the others. They get a
+// rank and a scale for each axis, and lose the flag antialias, which they need not be told.
 void SettleAxes(OperatorRow& row) {
   static constexpr const char* kScales[] = {"scalesD", "scalesH", "scalesW"};
   std::vector<Parameter> settled;

@@ -1,5 +1,5 @@
-// The operators that cases are made of, from the library's list (src/ops/operator_list.h): one row
-// for each function of the aclnn API (two for a function of images and volumes), and for operators
+// The operators that cases are made of, from the library's list (src/ops/operator_list.h). Each
+// function of the aclnn API has a row (two if it takes images and volumes). So has each operator
 // that the native API alone has.
 #ifndef PORTACL_TOOLS_TESTING_OPERATORS_H_
 #define PORTACL_TOOLS_TESTING_OPERATORS_H_
@@ -27,9 +27,9 @@ enum class Role {
 struct Parameter {
   const char* name;  // as in the aclnn signature
   Role role;
-  // Tensors and kInts: the extents by symbol, "N,C,OH,OW": an argument that a case leaves out is
-  // made from those that it gives. kInteger: one such extent, or "". kMode: the words for 0, 1,
-  // ..., "bilinear|nearest".
+  // Tensors and kInts: the extents by symbol, "N,C,OH,OW". An argument that a case leaves out is
+  // made from the given ones. kInteger: one such extent, or "". kMode: the words for 0, 1, ...,
+  // "bilinear|nearest".
   const char* pattern = "";
   bool is_grid = false;  // a tensor of sampling points
   bool narrow = false;   // kReal: the function takes a float

@@ -1,5 +1,5 @@
-// A process that runs cases through the aclnn library of a folder (tools/call), and its end in
-// every way: an answer, a crash, no answer in time.
+// A process that runs cases through the aclnn library of a folder (tools/call). It may end in an
+// answer, in a crash, or without an answer in time.
 #ifndef PORTACL_TOOLS_TESTING_OTHER_PROCESS_H_
 #define PORTACL_TOOLS_TESTING_OTHER_PROCESS_H_
 

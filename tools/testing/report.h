@@ -36,8 +36,8 @@ struct ReportRow {
   void AddGolden(const GoldenOutput& golden);
 };
 
-// The data of the page. Pictures of cases that failed come first; of the others as many as fit into
-// kMostPictures, so that the page of ten thousand cases still opens.
+// The data of the page. Pictures of cases that failed come first, then as many others as fit into
+// kMostPictures. So the page of ten thousand cases still opens.
 inline constexpr size_t kMostPictures = 400;
 nlohmann::ordered_json ReportJson(const std::vector<ReportRow>& rows, const std::string& title,
                                   const std::string& standard, bool judged,

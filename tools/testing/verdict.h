@@ -43,7 +43,7 @@ struct Element {
   bool unwritten = false;
 };
 
-// What the places of all failing elements have in common. Bits of axes, the outermost lowest.
+// Places that all failing elements share. Bits of axes, the outermost lowest.
 struct Whereabouts {
   uint32_t first = ~0U, last = ~0U;  // each is at this end of the axis
   // Each is at an end of an axis behind the second, or between the first and the last (a grid's).

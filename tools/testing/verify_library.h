@@ -33,8 +33,8 @@ struct Verification {
 // are called again without one or the other, which names the kind of fault.
 //
 // Throws BadInput if the library cannot be used at all. A case fails if its operator's functions
-// lie neither in the folder nor in one of the files: the library may be linked to one that has
-// them.
+// lie neither in the folder nor in one of the files. They may come from another library that is
+// linked to it.
 Verification VerifyLibrary(const std::vector<Case>& cases, const VerifyOptions& options);
 
 }  // namespace portacl::golden

@@ -1,5 +1,5 @@
-// OpenMP keeps a pool of threads for each thread that begins a region: work of several threads
-// therefore runs on one worker, whatever stream it is from, one piece at a time.
+// OpenMP keeps a pool of threads for each thread that begins a region. So work of several threads
+// runs on one worker, whatever stream it is from, one piece at a time.
 #include "aten/torch/worker.h"
 
 #include <ATen/Parallel.h>
