@@ -12,7 +12,7 @@ waiting = False
 
 
 def load():
-    """Do what PORTACL_TORCH asks for: ``1`` enables the gradients, ``forward`` both directions."""
+    """Follow PORTACL_TORCH: ``1`` enables the gradients, ``forward`` both directions."""
     global waiting
     asked = os.environ.get("PORTACL_TORCH", "").strip().lower()
     if asked in ("", "0"):

@@ -37,8 +37,8 @@ struct Shown {
   bool flow = false;   // as a picture: directions
 };
 
-// Tensors that portacl's own API has not got, as the one that gives a gradient of pooling its
-// shape, are none of the call.
+// Some tensors are missing in portacl's own API, such as the one that gives a gradient of pooling
+// its shape. They are no part of the call.
 std::vector<Shown> ShownOf(const golden::Call& call, golden::Role role) {
   std::vector<Shown> shown;
   for (const size_t i : call.With(role)) {

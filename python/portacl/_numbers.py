@@ -145,7 +145,7 @@ def factor(name: str, value: Any) -> float:
 
 
 def factors(name: str, values: Any, axes: int) -> tuple[float, ...]:
-    """One factor for each spatial axis; None, as a whole or in it, is 0: the sizes decide.
+    """One factor for each spatial axis; None, alone or as an element, is 0: the sizes decide.
 
     Raises:
         TypeError: not a number, None, or a sequence of such.

@@ -140,8 +140,9 @@ void CheckDevice(const char* name, const dlpack::Device& device) {
   }
 }
 
-// What `call` returns, which runs an array's own Python code. If the interpreter ends meanwhile
-// and this is a daemon thread, it sleeps until the process is gone: see GilReleased in module.cc.
+// Returns the result of `call`, which runs an array's own Python code. If the interpreter ends
+// meanwhile and this is a daemon thread, it sleeps until the process is gone: see GilReleased in
+// module.cc.
 template <class Call>
 nb::object CallPython(const Call& call) {
   try {
@@ -151,7 +152,7 @@ nb::object CallPython(const Call& call) {
   }
 }
 
-// What __dlpack__ returns.
+// The result of __dlpack__.
 nb::object Export(const nb::object& method) {
   const nb::object version = nb::make_tuple(1, 3);
   try {
@@ -263,8 +264,9 @@ bool ArrayView::FromNumpyBfloat16(nb::handle object) {
 
 bool ArrayView::FromCapsule(nb::handle object) {
   if (!nb::hasattr(object, "__dlpack__")) return false;
-  // PyTorch before 2.10 has no exchange table, and refuses to export what requires grad. That no
-  // gradient is lost is settled before this call (describe() in _arrays.py, autograd's formulas).
+  // PyTorch before 2.10 has no exchange table, and refuses to export a tensor that requires grad.
+  // Earlier checks make sure that no gradient is lost (describe() in _arrays.py, autograd's
+  // formulas).
   nb::object detached = nb::borrow(object);
   if (nb::getattr(object, "requires_grad", nb::none()).is(Py_True)) {
     const nb::object method = object.attr("detach");
@@ -285,7 +287,7 @@ bool ArrayView::FromCapsule(nb::handle object) {
     refused_.emplace(error);  // perhaps a dtype that DLPack does not know
     return false;
   }
-  // The capsule is never marked as used: its own destructor frees what it holds.
+  // The capsule is never marked as used: its own destructor frees its contents.
   if (PyCapsule_IsValid(capsule.ptr(), "dltensor_versioned")) {
     const auto* managed = static_cast<dlpack::ManagedTensorVersioned*>(
         PyCapsule_GetPointer(capsule.ptr(), "dltensor_versioned"));

@@ -36,7 +36,7 @@ struct Version {
   uint32_t minor;
 };
 
-// What a capsule named "dltensor" holds.
+// The contents of a capsule named "dltensor".
 struct ManagedTensor {
   Tensor tensor;
   void* manager;
@@ -45,7 +45,7 @@ struct ManagedTensor {
 
 inline constexpr uint64_t kReadOnly = 1;
 
-// What a capsule named "dltensor_versioned" holds.
+// The contents of a capsule named "dltensor_versioned".
 struct ManagedTensorVersioned {
   Version version;
   void* manager;

@@ -12,7 +12,8 @@ namespace {
 
 thread_local int32_t threads_of_call = 0;
 
-// What compilers call for `#pragma omp parallel` (part of libgomp's ABI), and two of OpenMP's own.
+// The function that compilers call for `#pragma omp parallel` (part of libgomp's ABI), and two of
+// OpenMP's own.
 struct OpenMp {
   void (*parallel)(void (*body)(void*), void* data, unsigned num_threads, unsigned flags);
   int (*max_threads)();
@@ -27,7 +28,7 @@ struct Team {
   int32_t count;
 };
 
-// The body of each thread of a team, which may be smaller than what was asked for.
+// The body of each thread of a team. The team may be smaller than it was asked to be.
 void RunMember(void* data) {
   const Team& team = *static_cast<const Team*>(data);
   const int32_t step = open_mp.num_threads();
@@ -50,7 +51,7 @@ int32_t ThreadsOfThisCall(void* /*host*/) { return threads_of_call; }
 
 template <class Function>
 bool Find(void* user, const char* name, Function* function) {
-  // In the order in which the loader binds the user's own calls: what was preloaded comes first.
+  // In the order in which the loader binds the user's own calls: preloaded libraries come first.
   void* found = dlsym(RTLD_DEFAULT, name);
   if (found == nullptr) found = dlsym(user, name);
   std::memcpy(function, &found, sizeof found);
@@ -71,7 +72,7 @@ std::string HomeOf(Function function) {
 }  // namespace
 
 std::string LendOpenMpThreads(const std::string& user, const std::string& name) {
-  // Never closed: what the pool calls must not go away.
+  // Never closed: the pool calls its functions.
   void* library = dlopen(user.c_str(), RTLD_LAZY | RTLD_NOLOAD);
   if (library == nullptr) return user + " is not loaded";
   OpenMp found = {};

@@ -99,7 +99,7 @@ void Run(const Call& call, int32_t threads) {
   Check(code);
 }
 
-// What Python gives for a parameter of a form.
+// The type that Python passes for a parameter of a form.
 template <Form kForm>
 struct PythonTypeOf {
   using Type = nb::handle;  // an array
@@ -198,7 +198,7 @@ class CallReader {
     ++tensor_;
   }
 
-  // What the arrays of this function may hold.
+  // The element types that the arrays of this function may have.
   ArrayView::Elements elements() const {
     using Elements = ArrayView::Elements;
     const Signature& signature = function_.signature;
@@ -294,8 +294,8 @@ void AddSignature(nb::dict& made, const char* name, const Signature& signature,
   made[name] = row;
 }
 
-// What cases call the operators, with their parameters: of the aclnn API, and of portacl.h if
-// the vendor has no function.
+// The operators by their names in cases, with their parameters. They are the aclnn API's, or
+// portacl.h's if the vendor has no function.
 nb::dict CaseSignatures() {
   nb::dict made;
 #define PORTACL_KIND(Kind, name, ...) #Kind,
@@ -324,7 +324,7 @@ nb::dict NativeSignatures() {
 }
 
 // One function for each planning function of portacl.h, with its parameters and the threads of this
-// call (0: what the process has).
+// call (0: as many as the process has).
 void DefineOperators(nb::module_& m) {
 #define PORTACL_FORM(kind) FormOf(portacl::ops::Kind::k##kind)
 #define PORTACL_DECLARE(kind, name, ...) PythonType<PORTACL_FORM(kind)> name,

@@ -38,8 +38,8 @@ const portacl::ops::Signature& NativeOf(Op op) { return *kNatives[static_cast<si
 
 using SharedPlan = std::shared_ptr<const portaclPlan>;
 
-// Everything that a plan depends on; addresses are not part of it. As few words as the tensors have
-// axes, and no more steps than needed: small calls are all overhead.
+// Everything that a plan depends on, without addresses. It has only as many words as the tensors
+// have axes, and takes no more steps than needed: small calls are all overhead.
 class Key {
  public:
   explicit Key(const Call& call) {
@@ -109,7 +109,7 @@ class PlanCache {
     return *cache;
   }
 
-  // *again: whether such a call, without a plan, came before.
+  // *again: whether the same call came before and left no plan.
   SharedPlan Find(const Key& key, bool* again) {
     const std::lock_guard lock(mutex_);
     const auto found = places_.find(key.hash());
@@ -262,7 +262,7 @@ bool IsReusable(const Call& call) {
   });
 }
 
-// About what a plan takes: itself, and the tables of the axes that are resized.
+// Roughly the memory of a plan: itself, and the tables of the axes that are resized.
 size_t BytesOf(const Call& call) {
   constexpr int64_t kPlan = 8 << 10, kElement = 96;
   constexpr int64_t kMost = kMostBytes / kElement;

@@ -19,7 +19,7 @@ inline constexpr int kMaxTensors = 11;
 
 using portacl::ops::Op;
 
-// One call of the native API: what it holds by form, in the order of the planning function's
+// One call of the native API: its arguments by form, in the order of the planning function's
 // parameters.
 struct Call {
   Op op;

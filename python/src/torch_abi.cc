@@ -62,7 +62,7 @@ portaclTensor Describe(const Extents& shape, int32_t dtype, bool channels_last) 
   const auto step = [&](size_t axis) {
     view.shape[axis] = shape[axis];
     view.strides[axis] = next;
-    // As PyTorch counts; BytesOf() refuses what does not fit.
+    // As PyTorch counts; BytesOf() refuses sizes that do not fit.
     if (__builtin_mul_overflow(next, std::max<int64_t>(shape[axis], 1), &next)) next = 0;
   };
   if (channels_last) {

@@ -66,7 +66,7 @@ struct Functions {
   int32_t (*strided)();
 };
 
-// What Find() found.
+// The functions that Find() found.
 const Functions& Torch();
 
 // "", or why the functions cannot be used.

@@ -88,7 +88,7 @@ bool RoiAlignBackward(Value* stack) {
     SetNumbers(numbers, numbers + 7, &call);
     std::array results{
         Empty({Int(numbers[3]), Int(numbers[4]), Int(numbers[5]), Int(numbers[6])}, grad)};
-    // Of an average the images do not count: the result stands for them.
+    // For an average the images do not count: the result stands for them.
     call.tensors = {&grad, &rois, &results[0].view(), &results[0].view()};
     Run(call);
     return results;

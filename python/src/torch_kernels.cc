@@ -158,7 +158,7 @@ constexpr const char* NameOf(size_t index) {
 constinit std::array<std::atomic<bool>, kKernels> stands_aside{};
 bool finds_stock = false;  // set once, before a kernel is in place
 
-// What PyTorch calls.
+// PyTorch calls this function.
 template <size_t kIndex>
 void Dispatch(Value* stack, uint64_t arguments, uint64_t results) {
   bool aside = stands_aside[kIndex].load(std::memory_order_relaxed);

@@ -9,8 +9,8 @@
 
 namespace portacl_python {
 
-// Looks for those functions in the loaded library of that file name. "", or why they cannot be
-// used (an older PyTorch). Must be "" before a TorchKernels is made.
+// Looks for PyTorch's stable C functions in the loaded library of that file name. Returns "", or
+// why they cannot be used (an older PyTorch). Must be "" before a TorchKernels is made.
 std::string FindTorch(const std::string& library);
 
 // Looks for PyTorch's own kernels in that library; false: TorchKernels cannot stand aside.

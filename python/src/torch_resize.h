@@ -74,7 +74,7 @@ inline constexpr std::array kRows = {
 };
 
 // Whether portacl has the element type of the call's tensor; other integers than uint8 are
-// PyTorch's. So are empty tensors, those without a batch, and a few long rows, in pooling.
+// PyTorch's. So are, in pooling, empty tensors, tensors without a batch, and a few long rows.
 bool Serves(const Row& row, const torch_abi::Value* stack);
 
 void Call(const Row& row, torch_abi::Value* stack);

@@ -1,5 +1,5 @@
 // PyTorch's C++ functions behind its operators on the CPU, by their names as the linker knows them.
-// They do not pass the dispatcher, where portacl's kernels are, and throw what PyTorch throws.
+// They do not pass the dispatcher, where portacl's kernels are. They throw PyTorch's exceptions.
 #include "torch_stock.h"
 
 #include <array>
@@ -20,7 +20,7 @@ using torch_abi::Tensor;
 using torch_abi::ToBool;
 using torch_abi::Value;
 
-// What a caller needs to know of PyTorch's classes. A handle is an at::Tensor*.
+// The parts of PyTorch's classes that a caller needs to know. A handle is an at::Tensor*.
 struct AtTensor {
   void* impl;
   AtTensor(const AtTensor&) = delete;  // hence returned in memory, as the class with a destructor
@@ -49,7 +49,7 @@ struct Functions {
 };
 Functions functions = {};  // set once, before a kernel that uses it stands aside
 
-// Makes a tensor that holds nothing the owner of what was returned.
+// Makes an empty tensor the owner of the returned one.
 void Take(const AtTensor& returned, Tensor* tensor) {
   static_cast<AtTensor*>(tensor->handle())->impl = returned.impl;
 }

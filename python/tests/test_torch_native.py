@@ -191,7 +191,7 @@ def test_an_unloaded_library_is_refused():
 
 
 def test_stock_kernels_are_behind_those_that_stand_aside():
-    """All of them: their values, memory formats and words are those from before a block."""
+    """All operators: values, memory formats and words are the same as before a block."""
 
     def calls():
         torch.manual_seed(0)

@@ -137,7 +137,7 @@ Status MakeTensors(const GraphOperator& op, Tensors* tensors) {
   return {};
 }
 
-// What a call keeps until the stream has done its work.
+// A call keeps this until the stream has done its work.
 struct Kept {
   std::unique_ptr<runtime::Scratch> workspace;
   std::vector<std::shared_ptr<void>> inputs;  // copies of the inputs on the host

@@ -26,13 +26,13 @@ using AttributeValue = std::variant<bool, int64_t, float, std::string, std::vect
 // Not synchronised: the interface leaves changes against other uses to the caller.
 struct aclopAttr {
   // Shared with the copies that handles keep. Copying a variant is not safe everywhere if a copy
-  // throws (GCC 12 destroys what was not made).
+  // throws (GCC 12 destroys an object that was not made).
   std::map<std::string, std::shared_ptr<const portacl::api::AttributeValue>> values;
 };
 
 namespace portacl::api {
 
-// An operator by name with everything but its data: what a handle keeps.
+// An operator by name with everything but its data. A handle keeps this.
 struct GraphOperator {
   std::string type;
   std::vector<aclTensorDesc> inputs;

@@ -1,4 +1,4 @@
-// What an operator by name makes of a description's memory: its layout, and data on the host.
+// How an operator by name uses a description's memory: its layout, and data on the host.
 #ifndef PORTACL_API_ACL_OP_MEMORY_H_
 #define PORTACL_API_ACL_OP_MEMORY_H_
 

@@ -132,7 +132,7 @@ class Attributes {
     return refusals_.Refuse(Rule::kAttribute, "attribute {} is \"{}\", but must be {}", name, word,
                             fmt::join(words, " or "));
   }
-  // Of what has one meaning here.
+  // For an attribute that has one meaning here.
   template <class T>
   Status Only(const char* name, T wanted) const {
     T value = wanted;
@@ -151,7 +151,7 @@ class Attributes {
   const Refusals& refusals_;
 };
 
-// The word of an attribute, for those who look before it is checked.
+// The word of an attribute, for code that reads it before it is checked.
 std::string_view WordOf(const GraphOperator& op, const char* name) {
   const auto found = op.attributes.values.find(name);
   if (found == op.attributes.values.end()) return {};

@@ -26,7 +26,7 @@ using base::Status;
 using base::TensorDesc;
 using ops::Rule;
 
-// What one call's handles stand for, as the engine reads it.
+// The objects behind one call's handles, as the engine reads them.
 class Reader {
  public:
   explicit Reader(const Row& row)
@@ -151,7 +151,7 @@ class Reader {
   const ops::Refusals refusals_;
   Arguments arguments_;
   std::vector<Value> values_;
-  // What the values point to. Elements of the inner vectors stay where they are.
+  // The values point here. Elements of the inner vectors stay where they are.
   std::vector<const TensorDesc*> singles_;  // has room for all
   std::vector<std::vector<const TensorDesc*>> lists_;
   std::vector<std::vector<aten::ScalarValue>> scalars_;
@@ -162,7 +162,7 @@ class Reader {
   const TensorDesc* newest_ = nullptr;
 };
 
-// The rows, as kRowExp, kRows of those with functions, and kFallbackRows.
+// The rows, as kRowExp; kRows, the rows with functions; kFallbackRows.
 #include "aten_rows.inc"
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Phase 1 of a function that PyTorch's kernels compute: what the generated functions call.
+// Phase 1 of a function that PyTorch's kernels compute. The generated functions call it.
 #ifndef PORTACL_API_ACLNN_ATEN_H_
 #define PORTACL_API_ACLNN_ATEN_H_
 
@@ -35,8 +35,8 @@ union Given {
 aclnnStatus PhaseOneAten(const aten::Row& row, std::span<const Given> given,
                          uint64_t* workspace_size, aclOpExecutor** executor);
 
-// The plan of the table's row of that name, for what a companion operator has refused. Not ok if
-// there is no such row, or it refuses too.
+// The plan of the table's row of that name, for a call that a companion operator has refused. Not
+// ok if there is no row of that name, or it refuses too.
 base::Status PlanAten(const char* function, std::span<const Given> given,
                       ops::PlannedCall* planned);
 

@@ -1,4 +1,4 @@
-// What the two-phase functions share: reading handles, making executors, running them.
+// The common part of the two-phase functions: reading handles, making executors, running them.
 #ifndef PORTACL_API_ACLNN_CALL_H_
 #define PORTACL_API_ACLNN_CALL_H_
 
@@ -19,9 +19,9 @@
 
 namespace portacl::api {
 
-// Reads a call's handles and keeps what they stand for alive. A null handle gives null, which the
+// Reads a call's handles and keeps their objects alive. A null handle gives null, which the
 // operator's own first check reports. A handle that is not live gives an empty stand-in and a
-// status, to be asked for once that check has passed.
+// status. Ask for the status once that check has passed.
 class Arguments {
  public:
   explicit Arguments(const char* op) : op_(op) {}
@@ -72,8 +72,8 @@ class ArgumentReader {
   void Add(int32_t value) { call_.Add(int64_t{value}); }
   void Add(bool value) { call_.Add(int64_t{value ? 1 : 0}); }
 
-  // What an operator refuses for a data type or a rank that it lacks, PyTorch's kernels may
-  // compute.
+  // If an operator refuses a call because it lacks the data type or the rank, PyTorch's kernels may
+  // compute it.
   base::Status Plan(bool has_workspace_size, bool has_executor, ops::PlannedCall* planned);
 
  private:
@@ -87,7 +87,7 @@ class ArgumentReader {
 };
 
 // A reference to a function that plans; it is called before PhaseOne returns. (A std::function may
-// allocate where it is made, outside of what catches exceptions.)
+// allocate when it is made: nothing catches exceptions there.)
 class Planner {
  public:
   template <class Function>

@@ -87,7 +87,8 @@ class Reader {
     call_.inputs.push_back({"value", nullptr, &scalars_.back()});
     return *this;
   }
-  // Of the output's type, whatever that is: no bit is set in 0, nor in FLOAT8_E8M0's least number.
+  // A zero of the output's type, whatever the type: no bit is set in 0, nor in FLOAT8_E8M0's least
+  // number.
   Reader& Zero() {
     alignas(16) static constexpr std::array<std::byte, 16> kZero{};
     const bool null = call_.out.tensor == nullptr;
@@ -153,7 +154,7 @@ class Reader {
     return *this;
   }
 
-  // What has elements that companion operators lack, PyTorch's kernels may compute.
+  // If companion operators lack the element type, PyTorch's kernels may compute the call.
   Status Plan(bool has_workspace_size, bool has_executor, portacl::ops::PlannedCall* planned) {
     Status status = PlanCompanionCall(has_workspace_size, has_executor, &planned->plan);
     if (status.code() != ACLNN_ERR_PARAM_INVALID || !HasOtherElements() ||

@@ -82,7 +82,7 @@ class Sections : public nlohmann::json_sax<nlohmann::json> {
     return false;
   }
 
-  // What the file holds.
+  // The contents of the file.
   const std::string& type() const { return type_; }
   const std::vector<std::string>& names() const { return names_; }
   const std::string& problem() const { return problem_; }

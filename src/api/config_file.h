@@ -6,10 +6,9 @@
 
 namespace portacl::api {
 
-// Reads and checks it; null or "" is no file. Nothing of it changes what this library does: the
-// vendor's sections for dumps and profiling are named in a warning of the log.
-// ACL_ERROR_INVALID_FILE if it cannot be read, _INVALID_FILE_SIZE if it is too big,
-// _PARSE_FILE if it is not a JSON object.
+// Reads and checks it; null or "" is no file. The file changes nothing in this library. A warning
+// of the log names the vendor's sections for dumps and profiling. ACL_ERROR_INVALID_FILE if it
+// cannot be read, _INVALID_FILE_SIZE if it is too big, _PARSE_FILE if it is not a JSON object.
 base::Status ReadConfigFile(const char* path);
 
 }  // namespace portacl::api

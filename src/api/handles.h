@@ -1,5 +1,5 @@
-// The objects behind aclDataBuffer and aclTensorDesc, the tables of live objects, and what the
-// functions on these two begin with.
+// The objects behind aclDataBuffer and aclTensorDesc, the tables of live objects, and the first
+// checks of the functions on these two.
 #ifndef PORTACL_API_HANDLES_H_
 #define PORTACL_API_HANDLES_H_
 
@@ -46,7 +46,7 @@ base::HandleTable<T>& Handles() {
   return table.Get();
 }
 
-// For the functions of acl_base.h. Refuses what Find() or Take() did not find.
+// For the functions of acl_base.h. Refuses a buffer that Find() or Take() did not find.
 inline base::Status CheckLive(const std::shared_ptr<aclDataBuffer>& buffer) {
   if (buffer != nullptr) return {};
   return {ACL_ERROR_INVALID_PARAM, "dataBuffer is null or no live data buffer"};

@@ -58,7 +58,7 @@ std::vector<std::string> NamesOf(ops::Op op, std::span<const ops::Signature* con
 constexpr const char* kCompanions[] = {PORTACL_COMPANION_OPERATORS(PORTACL_NAME)};
 #undef PORTACL_NAME
 
-// The functions that PyTorch's kernels compute, with what they compute.
+// The functions that PyTorch's kernels compute, each with its operator.
 std::string AtenFunctions() {
   std::string list = "{";
   for (const aten::Row* const row : AtenRows()) {

@@ -1,4 +1,4 @@
-// What the library is and has on this machine.
+// Facts about the library on this machine.
 #ifndef PORTACL_API_INFO_H_
 #define PORTACL_API_INFO_H_
 

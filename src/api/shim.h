@@ -1,4 +1,4 @@
-// What every extern "C" function of src/api is wrapped in: no exception leaves the library, and a
+// Every extern "C" function of src/api is wrapped in this. No exception leaves the library, and a
 // failure leaves its message for aclGetRecentErrMsg.
 #ifndef PORTACL_API_SHIM_H_
 #define PORTACL_API_SHIM_H_
@@ -28,8 +28,8 @@ inline int32_t& LastError() {
   return code;
 }
 
-// The number behind an enumerator that a caller passed, who may pass any: reading such a value as
-// the enum itself is undefined in C++.
+// The number behind an enumerator that a caller passed. Callers may pass any number; to read an
+// unknown one as the enum itself is undefined in C++.
 template <class Enum>
 int32_t RawValue(const Enum& value) {
   static_assert(std::is_enum_v<Enum> && sizeof(Enum) == sizeof(int32_t));
@@ -115,7 +115,7 @@ int32_t GuardedMemory(const char* function, Body&& body) noexcept {
 }
 
 // For functions that return aclnnStatus. Messages of both phases of an operator have its name
-// alone; `phase` is what follows it.
+// alone; `phase` follows it in the function's name.
 template <class Body>
 int32_t GuardedNn(const char* function, Body&& body, const char* phase = "") noexcept {
   const int32_t code =

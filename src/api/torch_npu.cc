@@ -1,5 +1,5 @@
-// What the package portacl_npu asks of the library, and how it comes into a process of torch_npu.
-// No header declares these functions: only that package calls them, found by name.
+// The functions that the package portacl_npu asks for, and how it comes into a process of
+// torch_npu. No header declares these functions: only that package calls them, found by name.
 #include "api/torch_npu.h"
 
 #include <dlfcn.h>
@@ -92,8 +92,8 @@ PORTACL_API int32_t portaclNpuGuarded(void) {
                                              [] { return rt::GuardEnabled() ? 1 : 0; });
 }
 
-// Where host code of the library's side reaches `bytes` of device memory; null, with a message,
-// if they are none.
+// The address at which the library's host code reaches `bytes` of device memory. Null, with a
+// message, if this is no device memory.
 PORTACL_API void* portaclNpuHostAddress(const void* address, size_t bytes) {
   void* host = nullptr;
   const int32_t code = portacl::api::GuardedNative(__func__, [&] {

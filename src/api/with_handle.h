@@ -1,4 +1,4 @@
-// What the functions on handles of the two-phase API begin with.
+// The first steps of the functions on handles of the two-phase API.
 #ifndef PORTACL_API_WITH_HANDLE_H_
 #define PORTACL_API_WITH_HANDLE_H_
 

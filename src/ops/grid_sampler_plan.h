@@ -28,7 +28,7 @@ Shape ShapeOf(const Call& call, const base::TensorDesc& input, const base::Tenso
   if constexpr (kAxes == 3) {
     shape.d = input.shape[2];
     shape.od = grid.shape[1];
-    // One empty axis: none of the products of the others, which may exceed 64 bits, is taken.
+    // One empty axis: the other axes are not multiplied, because their products may exceed 64 bits.
     if (grid.NumElements() == 0) shape.od = shape.oh = shape.ow = 0;
   }
   shape.interpolation = static_cast<Interpolation>(call.mode(0));

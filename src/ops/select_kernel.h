@@ -119,8 +119,8 @@ base::Status SelectGpuKernel(const Refusals& refusals, const KernelList<Params>&
 }
 
 // The plan of the kernel chosen, and what it is called. A forced kernel falls to "ref" for
-// parameters that it does not serve, and for operators that it lacks. A forced path does not, nor
-// does a kernel without the paths that are left out, if one of these serves.
+// parameters that it does not serve, and for operators that it lacks. A forced path does not fall
+// to "ref". A kernel with paths left out does not either, if one of these paths serves.
 template <class Params>
 base::Status SelectKernel(const Refusals& refusals, const KernelList<Params>& kernels,
                           const Params& params,

@@ -36,7 +36,8 @@ std::string UnknownEdition();
 // Whether both are "".
 bool KnowsProfileAndEdition();
 
-// Whether a call follows the newest pages: in their edition, and in ascend-950, which no other has.
+// Whether a call follows the newest pages: in their edition, and in ascend-950, which only they
+// have.
 bool FollowsNewestPages();
 
 bool Strict();

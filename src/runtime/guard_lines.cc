@@ -48,7 +48,8 @@ bool Take(void* handle, const char* name, Function& function) {
   return function != nullptr;
 }
 
-// Of the ways to find debug information that lies apart, the one that never asks a server.
+// Debug information may lie in a file of its own. This is the way to find it that never asks a
+// server.
 std::unique_ptr<const Library> Load() {
   void* const handle = dlopen("libdw.so.1", RTLD_NOW | RTLD_LOCAL);
   auto library = std::unique_ptr<Library>(new (std::nothrow) Library{});
@@ -97,7 +98,7 @@ std::string LinesOf(const Library& library, void* session, const GuardStack& sta
   std::string all, told;
   bool named = false;
   for (int i = 0; i < stack.count; ++i) {
-    // Where a call returns to may be another line: the call is just before.
+    // The line of a return address may be the next one: the call lies just before that address.
     const auto address = reinterpret_cast<uint64_t>(stack.frames[static_cast<size_t>(i)]) -
                          (stack.interrupted && i == 0 ? 0 : 1);
     void* const module = library.module(session, address);

@@ -1,5 +1,5 @@
-// Calls of the C API, as the timeline's rows of host threads and PORTACL_LOG=trace have them, and
-// as guard mode names the refused ones.
+// Calls of the C API: in the timeline's rows of host threads, in PORTACL_LOG=trace, and in guard
+// mode's reports of refused calls.
 #ifndef PORTACL_RUNTIME_HOST_CALL_H_
 #define PORTACL_RUNTIME_HOST_CALL_H_
 

@@ -259,7 +259,8 @@ class Execution {
         this);
   }
 
-  // All of them before the first copy, which may be noticed to be too early for the next.
+  // All inputs are staged before the first copy: that copy may be seen before the next input is
+  // there.
   void StageInputs() {
     std::vector<std::byte> all;
     for (const size_t i : call_.With(Role::kInput)) {

@@ -109,7 +109,7 @@ void OtherProcess::Start() {
   }
 }
 
-// Ends the process and says how it ended; `otherwise` if that was by itself and in order.
+// Ends the process and says how it ended. Returns `otherwise` if it had ended by itself, in order.
 std::string OtherProcess::End(const char* otherwise) {
   if (late_) kill(process_, SIGKILL);
   close(to_);

@@ -17,8 +17,8 @@ _NEEDS = {
     "super_resolution": ("torch", "scikit-image", "matplotlib"),
     "train_stn_ddp": ("torch", "scikit-image"),
 }
-_MODULES = {"scikit-image": "skimage"}  # those that are not called as their package
-_MORE = {"register_volumes": "Debian's mricron-data (or --colin FILE)"}  # what pip does not have
+_MODULES = {"scikit-image": "skimage"}  # modules with another name than their package
+_MORE = {"register_volumes": "Debian's mricron-data (or --colin FILE)"}  # pip does not have these
 
 
 def _names() -> list[str]:

@@ -84,7 +84,7 @@ def _spread(
 ) -> jax.Array:
     arrays = (grad, boxes) if image is None else (grad, boxes, image)
     result = len(arrays)
-    # Of an average the images do not count: the result stands for them.
+    # For an average the images do not count: the result stands for them.
     tensors = (0, 1, result) if "rotated" in how.name else (0, 1, 2, result)
     name, numbers = f"{how.name}_backward", how.numbers(grad.shape[2:])
     return _call(name, arrays, [(tuple(size), grad.dtype)], tensors, **numbers)[0]

@@ -19,7 +19,7 @@ _CUBIC = -0.75
 
 
 class Modes(NamedTuple):
-    """What a sampler is told beside its arrays."""
+    """The arguments of a sampler beside its arrays."""
 
     axes: int
     """2 of images, 3 of volumes."""

@@ -35,7 +35,7 @@ def _compiled(primitive: Primitive, parameters: tuple[tuple[str, Any], ...]) -> 
 
 
 class Operator:
-    """A primitive that runs as one custom call, or as a function of such."""
+    """A primitive that runs as one custom call, or as a function of custom calls."""
 
     def __init__(
         self, name: str, *, rank: Callable[..., int], batch_axes: Callable[..., int], shapes: Shapes

@@ -16,7 +16,7 @@ KINDS = ("smoke", "random", "boundary", "models", "refusals")
 
 @dataclass(frozen=True)
 class Case:
-    """One call of an operator; ``str(case)`` is what ``--case`` takes."""
+    """One call of an operator; ``--case`` takes ``str(case)``."""
 
     text: str
     operator: str = field(init=False, compare=False)
@@ -88,7 +88,7 @@ def cases(
         seed: of ``random``.
         operator: only this one.
         dtype: only this one (of those that ``count`` made).
-        profile: only what it accepts.
+        profile: only cases that it accepts.
         small: ``models`` in their small form.
 
     Raises:

@@ -35,7 +35,7 @@ class Golden:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What ``portacl verify`` says: ``outputs`` is its JSON, with the worst elements of each."""
+    """The result of ``portacl verify``: ``outputs`` is its JSON, with the worst elements."""
 
     case: Case
     passed: bool

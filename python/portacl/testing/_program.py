@@ -14,7 +14,7 @@ def run(*arguments: str, failing: tuple[int, ...] = ()) -> tuple[int, str]:
         failing: exit codes beside 0 that are answers.
 
     Raises:
-        ValueError: exit code 2, what the user can put right; the message is the program's.
+        ValueError: exit code 2, an error that the user can put right; the message is the program's.
         RuntimeError: any other failure.
 
     """

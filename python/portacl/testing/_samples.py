@@ -57,7 +57,7 @@ _AXES = {1: ("L",), 2: ("H", "W"), 3: ("D", "H", "W")}
 
 
 def _settled(row: _Row, case: Case) -> _Row:
-    """Of resizing that the vendor lacks, by the case: as the vendor's other functions have it."""
+    """The row of a case; resizing that the vendor lacks has the symbols of its functions."""
     given = (case.fields[name] for name, kind, _ in row if kind in _TENSORS and name in case.fields)
     axes = _AXES[max(len(_integers(shape)) for shape in given) - 2]
     large, small = ",".join(f"O{axis}" for axis in axes), ",".join(axes)

@@ -30,7 +30,7 @@ def unit(numbers: Any) -> Any:
 
 @dataclass(frozen=True)
 class GridFrame:
-    """What a grid points at."""
+    """The points of a grid, and the image that they point at."""
 
     points: tuple[int, ...]
     image: tuple[int, ...]

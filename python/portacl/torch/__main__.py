@@ -28,7 +28,7 @@ from ._override import replaced
 
 
 def _check(forward: bool) -> int:
-    """Print what `enable()` replaces in this PyTorch."""
+    """Print the kernels that `enable()` replaces in this PyTorch."""
     pool = threads()
     rows = replaced()
     width = max(len(row.operator) for row in rows)
@@ -49,13 +49,13 @@ def _check(forward: bool) -> int:
         ]
     try:
         print("\n".join(lines), flush=True)
-    except BrokenPipeError:  # `| head` has read enough; what Python flushes at its end goes nowhere
+    except BrokenPipeError:  # `| head` has read enough; Python's last flush goes nowhere
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
 
 
 def _run_program(path: str, arguments: Sequence[str]) -> None:
-    """As `python path arguments...` does; the module `__main__` stays, for threads and pickles."""
+    """Run like `python path arguments...`; the module `__main__` stays, for threads and pickles."""
     with io.open_code(path) as file:
         code = compile(file.read(), path, "exec")
     main = types.ModuleType("__main__")
@@ -72,7 +72,7 @@ def _run_module(name: str, arguments: Sequence[str]) -> None:
 
 
 def _own_arguments(arguments: Sequence[str]) -> int:
-    """How many come before the program's: those up to its file, or to its module's name."""
+    """The number of arguments before the program's: up to its file, or to its module's name."""
     at = 0
     while at < len(arguments) and arguments[at].startswith("-"):
         name, following = arguments[at], arguments[at + 1 : at + 2]
@@ -120,7 +120,7 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run what the command line asks for."""
+    """Run the command line's request."""
     chosen = _parse(sys.argv[1:] if arguments is None else arguments)
     if chosen.check:
         return _check(chosen.forward)

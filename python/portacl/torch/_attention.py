@@ -154,7 +154,7 @@ def _second_version(stock: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _mmcv_function(stock: Any) -> Any:
-    """The autograd function of mmcv, for tensors on the CPU; others go where they went."""
+    """The autograd function of mmcv, for tensors on the CPU; others go to mmcv as before."""
 
     class Function(stock):  # type: ignore[misc]
         @classmethod
@@ -169,7 +169,7 @@ def _mmcv_function(stock: Any) -> Any:
 
 
 def _patch(module: types.ModuleType) -> None:
-    """Put portacl behind what the module itself defines, once."""
+    """Put portacl behind the functions that the module itself defines, once."""
     if module.__dict__.get("__portacl__"):
         return
     wrappers = {

@@ -92,8 +92,8 @@ def grid_sample(
             the image repeats itself, and "constant": pixels outside are ``value``.
         align_corners: None means False, without PyTorch's warning.
         value: of pixels outside, with the padding "constant" alone.
-        outside: of points outside the image, whatever the padding; their gradients are 0. None:
-            as the padding has them.
+        outside: of points outside the image, whatever the padding; their gradients are 0. None: the
+            padding decides.
 
     Returns:
         (N, C, OH, OW) or (N, C, OD, OH, OW), row-major. Under CPU autocast the result is

@@ -15,7 +15,7 @@ LIBRARY = Path(torch.__file__).parent / "lib" / "libtorch_cpu.so"
 
 
 class Threads(NamedTuple):
-    """What a call made now, by this thread, would run on."""
+    """The threads that a call by this thread would run on now."""
 
     count: int
     """How many threads: ``torch.get_num_threads()``, unless ``PORTACL_NUM_THREADS`` or

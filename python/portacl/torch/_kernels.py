@@ -45,7 +45,7 @@ def call(function: Function, *arguments: Any) -> None:
     try:
         _on_gpu(function, device, arguments)
     except MemoryError:
-        # CUDA has no memory left for a workspace: PyTorch keeps what its tensors had.
+        # CUDA has no memory left for a workspace: PyTorch keeps the memory of freed tensors.
         torch.cuda.empty_cache()
         _on_gpu(function, device, arguments)
 

@@ -248,7 +248,7 @@ def _padded_gradients(
 
 
 class _Library(torch.library.Library):
-    """Gives the kernels of ``register_autograd`` what it has no place for: forward mode."""
+    """Gives the kernels of ``register_autograd`` forward mode, which it has no place for."""
 
     def impl(self, op_name: Any, fn: Any, dispatch_key: str = "", **options: Any) -> Any:
         if dispatch_key == "Autograd":
@@ -294,7 +294,7 @@ def _grid_tangent(stem: str, primals: Sequence[Any], tangents: Tangents) -> torc
     input, grid, *modes = primals
     sampler, backward = (getattr(ops, f"{stem}{end}") for end in ("", "_backward"))
     if torch.is_grad_enabled() and any(t.requires_grad for t in (input, grid)):
-        # What backward would save has no tangents: the gradient's would be wrong.
+        # The tensors that backward would save have no tangents: its tangent would be wrong.
         raise NotImplementedError(
             f"portacl::{stem} has no forward mode where an argument requires grad: "
             f"detach it, or use torch.nn.functional.grid_sample under portacl.torch.enable(), for "
@@ -558,7 +558,7 @@ def _listed_gradient(
 def define_listed(pair: Sequence[_listed.Operator], names: Sequence[str]) -> None:
     """Define operators of this library for two that are linear and each other's transpose.
 
-    ``size`` is what of the result's extents the first argument does not tell.
+    ``size`` has the extents of the result that the first argument does not tell.
     """
     types = {"Flag": "bool", "Scales": "float[]?"}
     for operator, name in zip(pair, names):

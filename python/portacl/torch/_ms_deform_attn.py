@@ -132,7 +132,7 @@ def fake_backward(
 
 
 def setup(ctx: Any, inputs: Any, output: Any) -> None:
-    """Keep what the gradients read."""
+    """Keep the tensors that the gradients read."""
     ctx.save_for_backward(*inputs[:5])
 
 

@@ -44,7 +44,7 @@ class _Replacement:
         self.in_place = False
         self.kernels: dict[str, Any] = {}
         self._library: Optional[torch.library.Library] = None
-        self._native: Optional[_core.TorchKernels] = None  # those that need no Python
+        self._native: Optional[_core.TorchKernels] = None  # kernels that need no Python
 
     def add_block(self, count: int) -> None:
         """A block begins (1), or ends (-1)."""
@@ -81,8 +81,9 @@ class _Replacement:
         library, native = torch.library.Library("aten", "IMPL"), None
         try:
             with warnings.catch_warnings():
-                # PyTorch tells, once, that kernels are replaced: that is the purpose. Of kernels in
-                # C++ it tells in no Python warning, so that one in Python comes before.
+                # PyTorch says once that kernels are replaced; that is the purpose. For kernels in
+                # C++ it gives no Python warning that could be filtered. So one in Python comes
+                # first.
                 warnings.filterwarnings("ignore", "Warning only once for all operators")
                 first = torch.library.Library("aten", "IMPL")
                 name, kernel = next(iter(self.kernels.items()))
@@ -447,7 +448,7 @@ def is_enabled(forward: bool = False, device: str = "cpu") -> bool:
 
 
 def _detection_of(device: str, **wanted: bool) -> list[Any]:
-    """What switches the wanted operators of detectors on: on the CPU."""
+    """Switches that turn the wanted operators of detectors on: on the CPU."""
     switches = {
         "msda": _attention,
         "roi_align": _roi_align.replaced,
@@ -468,8 +469,8 @@ def accelerated(
 ) -> Iterator[None]:
     """Compute with portacl's kernels inside a ``with`` block: in the whole process, all threads.
 
-    Blocks may begin and end while other threads compute, from PyTorch 2.13 on; before, PyTorch
-    takes kernels out from under those who are calling them.
+    From PyTorch 2.13 on, blocks may begin and end while other threads compute. Before 2.13, PyTorch
+    removes a kernel even while another thread calls it.
 
     Args:
         forward, device: as for ``enable()``.

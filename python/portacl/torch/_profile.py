@@ -54,7 +54,7 @@ class Row:
 
 @dataclass
 class Report:
-    """What a ``profile()`` block saw."""
+    """The calls that a ``profile()`` block saw."""
 
     sample: int = 0
     rows: dict[tuple[str, ...], Row] = field(default_factory=dict)
@@ -75,7 +75,7 @@ class Report:
 
     @property
     def taken(self) -> int:
-        """Those that portacl's kernels computed."""
+        """The number of calls that portacl's kernels computed."""
         return sum(row.calls for row in self.rows.values() if not row.reason)
 
     @property
@@ -88,7 +88,7 @@ class Report:
         return sorted(self.rows.values(), key=lambda row: (bool(row.reason), -row.seconds))
 
     def closing_line(self) -> str:
-        """One sentence: how many calls, and what that gave."""
+        """One sentence: the number of calls, and the time saved."""
         line = f"portacl took {self.taken} of {self.calls} calls"
         if self.saved is not None:
             word = "saved" if self.saved >= 0 else "lost"
@@ -100,7 +100,7 @@ class Report:
         return line if self.sample else f"{line} (--profile=10, sample=10: times PyTorch's kernels too)"
 
     def table(self) -> str:
-        """All rows, those that took longest first, and the closing line."""
+        """All rows, the slowest first, and the closing line."""
         lines = [("operator", "shapes", "dtype", "calls", "ms a call", "PyTorch's", "")]
         for row in self._ordered():
             theirs = f"{1e3 * row.pytorch_seconds / row.compared:.3f}" if row.compared else "-"
@@ -224,7 +224,7 @@ def _watching(name: str, device: str, kernel: Any, reason: Callable[..., str]) -
 
 
 def _watch() -> None:
-    """Put watching kernels over those that are there, once: they stay, and cost a few us a call."""
+    """Put watching kernels over the present ones, once: they stay, and cost a few us a call."""
     with _lock:
         if _watched:
             return

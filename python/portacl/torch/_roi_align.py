@@ -71,7 +71,7 @@ def _spread(
     if rotated:
         _kernels.call(_core.roi_align_rotated_backward, grad, rois, *numbers, *clockwise, result)
     else:
-        # Of an average the images do not count: the result stands for them.
+        # For an average the images do not count: the result stands for them.
         _kernels.call(_core.roi_align_backward, grad, rois, result, *numbers, _AVERAGE, result)
     return result
 
@@ -113,7 +113,7 @@ def gradient(backward: Any, ctx: Any, grad: torch.Tensor) -> tuple[Optional[torc
 
 
 def second_order(forward: Any, ctx: Any, grad: torch.Tensor) -> tuple[Optional[torch.Tensor], ...]:
-    """The gradient is linear in what it reads: its gradient is the function."""
+    """The gradient is linear in its input: its gradient is the function."""
     (rois,) = ctx.saved_tensors
     found = forward(grad, rois, *ctx.numbers[:3], *ctx.numbers[7:])
     return (found, *[None] * (len(ctx.numbers) + 1))

@@ -61,7 +61,7 @@ class Replaced:
     Args:
         module: the module of torchvision that makes the operators known when it is imported.
         kernels: portacl's kernels by torchvision's names.
-        own_errors: let torchvision refuse what portacl refuses, in its own words.
+        own_errors: let torchvision refuse calls that portacl refuses, in its own words.
 
     """
 

@@ -38,7 +38,7 @@ std::optional<int32_t> DTypeOf(ffi::DataType type) {
   }
 }
 
-// A row-major buffer as a tensor of `rank` axes: what vmap put in front counts into the first.
+// A row-major buffer as a tensor of `rank` axes: axes that vmap put in front count into the first.
 // `rank` is at most the buffer's and PORTACL_MAX_RANK.
 portaclTensor TensorOf(const ffi::AnyBuffer& buffer, int32_t rank) {
   portaclTensor tensor{};
