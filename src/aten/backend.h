@@ -1,5 +1,5 @@
-// What libportacl_aten.so gives libportacl.so: rows of the table become computations. Both come
-// from one build: the interface has no version but the product's.
+// The interface of libportacl_aten.so for libportacl.so: rows of the table become computations.
+// Both come from one build: the interface has no version but the product's.
 #ifndef PORTACL_ATEN_BACKEND_H_
 #define PORTACL_ATEN_BACKEND_H_
 
@@ -21,7 +21,7 @@ struct ScalarValue {
   const void* bytes = nullptr;
 };
 
-// What came for one parameter. Which members are set follows from the parameter's kind.
+// The argument for one parameter. Which members are set follows from the parameter's kind.
 struct Value {
   bool given = false;  // not a null handle
   std::span<const base::TensorDesc* const> tensors = {};
@@ -45,7 +45,7 @@ struct FoundShape {
   std::vector<int64_t> sizes;
 };
 
-// A checked call: what it computes, and with what but for addresses. Immutable; any number of
+// A checked call: its operator and its arguments, without addresses. Immutable; any number of
 // threads may run it at a time.
 class Computation {
  public:

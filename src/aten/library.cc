@@ -1,5 +1,5 @@
-// Finds and loads libportacl_aten.so, the one for the PyTorch that the process has loaded, and has
-// it built where there is none.
+// Finds and loads libportacl_aten.so for the PyTorch that the process has loaded. If there is none,
+// it has it built.
 #include "aten/library.h"
 
 #include <dlfcn.h>
@@ -56,7 +56,7 @@ std::string TwoNumbers(std::string_view text) {
   return std::string(text.substr(begin, text.find_first_not_of(kDigits, dot + 1) - begin));
 }
 
-// What Python's package and Debian's name of the file say.
+// The version in the name of Python's package, and in Debian's name of the file.
 Torch TorchOf(const fs::path& library) {
   Torch torch{library.parent_path().string(), ""};
   std::ifstream python(library.parent_path() / ".." / "version.py");
@@ -159,7 +159,7 @@ fs::path CacheFolder() {
   return *home == '\0' ? fs::path() : fs::path(home) / ".cache" / "portacl";
 }
 
-// Runs the script; what it says is in `log`.
+// Runs the script; its output goes to `log`.
 bool RunScript(const fs::path& script, const Torch& torch, const fs::path& file,
                const fs::path& log) {
   std::string words[] = {"sh", script.string(), torch.folder, file.string()};

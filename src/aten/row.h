@@ -1,5 +1,4 @@
-// A row of functions.txt, as the build makes it: a function's parameters, and what PyTorch
-// computes.
+// A row of functions.txt, as the build makes it: a function's parameters, and PyTorch's operator.
 #ifndef PORTACL_ATEN_ROW_H_
 #define PORTACL_ATEN_ROW_H_
 

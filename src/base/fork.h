@@ -64,8 +64,8 @@ class CreationLock {
 
 }  // namespace internal
 
-// A std::mutex or std::shared_mutex that is free in a child of fork(), with what it guards as the
-// last owner left it.
+// A std::mutex or std::shared_mutex that is free in a child of fork(). The guarded data are as the
+// last owner left them.
 template <class Mutex>
 class ForkSafe final : public Mutex, private internal::ForkLock {
  public:
@@ -112,8 +112,8 @@ class Immortal {
   std::atomic<T*> object_{nullptr};
 };
 
-// Registers what the child of each fork() does before anything else in the library; a few at most.
-// Locks are still held then.
+// Registers an action of the child of each fork(), before anything else in the library; a few at
+// most. Locks are still held then.
 void RunInForkedChildren(void (*action)());
 
 }  // namespace portacl::base

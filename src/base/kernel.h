@@ -15,7 +15,7 @@
 
 namespace portacl::base {
 
-// What a kernel decided for one set of parameters, once. A run only reads it.
+// A kernel's decisions for one set of parameters, made once. A run only reads it.
 template <class Params>
 class KernelPlan {
  public:
@@ -69,7 +69,7 @@ class PathChoice {
 
 template <class Params>
 struct Kernel {
-  const char* name;     // what PORTACL_IMPL and `portacl info` call it: "avx512", "avx2", "ref"
+  const char* name;     // its name in PORTACL_IMPL and `portacl info`: "avx512", "avx2", "ref"
   bool (*available)();  // this CPU can run it
   std::span<const char* const> paths;  // ways to compute that may be asked for by name
   // Null if the kernel does not serve the parameters (the next in the list is asked). Null too if

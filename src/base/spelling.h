@@ -1,4 +1,4 @@
-// How far one word is from another, to tell what was meant.
+// How far one word is from another, to suggest the word that was meant.
 #ifndef PORTACL_BASE_SPELLING_H_
 #define PORTACL_BASE_SPELLING_H_
 

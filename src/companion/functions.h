@@ -1,4 +1,4 @@
-// What the companion operators compute, on blocks of elements of a compute type.
+// The functions of the companion operators, on blocks of elements of a compute type.
 #ifndef PORTACL_COMPANION_FUNCTIONS_H_
 #define PORTACL_COMPANION_FUNCTIONS_H_
 

@@ -122,7 +122,7 @@ class Join {
            base::CheckedAdd(part->offset, distance, &part->offset);
   }
 
-  // What a member fills of the output.
+  // The part of the output that a member fills.
   Dims PartOf(const TensorDesc& member) const {
     const int rank = member.shape.rank();
     if (!stacks_ || axis() > rank || rank == base::kMaxRank) return member.shape;

@@ -9,7 +9,7 @@
 
 namespace portacl::companion {
 
-// `shape`: what self and mask broadcast to.
+// `shape`: the shape to which self and mask broadcast.
 base::Status PlanMaskedSelect(const Call& call, const base::Dims& shape,
                               std::shared_ptr<const ops::Plan>* plan);
 

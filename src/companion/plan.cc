@@ -37,7 +37,7 @@ bool IsComparison(Function function) {
          function == Function::kIsFinite;
 }
 
-// The checks of one call, in order; what they find out is used by the plan.
+// The checks of one call, in order. The plan uses their results.
 class Checker {
  public:
   explicit Checker(const Call& call) : call_(call), refusals_(call.op, call.surface) {}
@@ -144,7 +144,7 @@ class Checker {
     return check(call_.out);
   }
 
-  // What the inputs broadcast to.
+  // The shape to which the inputs broadcast.
   Status FindShape() {
     const Operand* widest = nullptr;
     for (const Operand& input : call_.inputs) {

@@ -17,7 +17,7 @@ namespace {
 
 using Params = ops::AffineGridParams;
 
-// What both directions see. An item's coordinate j is its `c`.
+// The arguments of both directions. An item's coordinate j is its `c`.
 template <class T>
 struct Geometry {
   using F = ComputeType<T>;

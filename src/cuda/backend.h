@@ -1,5 +1,5 @@
-// What libportacl_cuda.so gives libportacl.so, which loads it when a program asks for a GPU. Both
-// come from one build: the table has no version but the product's.
+// The interface of libportacl_cuda.so for libportacl.so, which loads it when a program asks for a
+// GPU. Both come from one build: the table has no version but the product's.
 #ifndef PORTACL_CUDA_BACKEND_H_
 #define PORTACL_CUDA_BACKEND_H_
 
@@ -22,7 +22,7 @@ template <class Params>
 using PlanFunction = std::unique_ptr<const base::KernelPlan<Params>> (*)(const Params& params,
                                                                          std::string_view path);
 
-// Every operator: its parameters, and what the function is called that plans it.
+// Every operator: its parameters, and the name of the function that plans it.
 #define PORTACL_CUDA_OPERATORS(X)                          \
   X(AffineGridParams, affine_grid)                         \
   X(GridSampler2DParams, grid_sampler_2d)                  \

@@ -17,7 +17,7 @@ class Block {
   static constexpr uint32_t kRounds = 4;
   static constexpr uint32_t kMost = kRounds * kThreads;  // of Select
 
-  // What the members need, in shared memory.
+  // Shared memory that the members need.
   struct Scratch {
     uint32_t counts[32];
   };
@@ -42,7 +42,7 @@ class Block {
 #endif
   };
 
-  // f(thread) by each thread; then all see what all have written.
+  // f(thread) by each thread; then all see all writes.
   template <class F>
   PORTACL_DEVICE void Each(const F& f) const {
 #if defined(__CUDA_ARCH__)
@@ -96,7 +96,7 @@ class Block {
 #endif
   }
 
-  // Instead of each of kThreads numbers the sum of those before it.
+  // Replaces each of kThreads numbers by the sum of the numbers before it.
   PORTACL_DEVICE void Scan(uint32_t* numbers, Scratch* scratch) const {
 #if defined(__CUDA_ARCH__)
     const uint32_t lane = threadIdx.x % 32;

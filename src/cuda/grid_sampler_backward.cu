@@ -120,7 +120,7 @@ struct SortShort {
   }
 };
 
-// What both ways of gathering do for an entry: kGroup channels of a point's gradient.
+// Both ways of gathering do this for an entry: kGroup channels of a point's gradient.
 template <class T, int kGroup>
 struct Sums {
   using F = ComputeType<T>;
@@ -483,7 +483,7 @@ struct SumBlocks {
   }
 };
 
-// Adds up what SumBlocks kept apart; points that cannot be used have their result already.
+// Adds up the sums that SumBlocks kept apart. Points that cannot be used have their result already.
 template <class T, int kAxes, int kTaps>
 struct AddBlocks {
   using F = ComputeType<T>;

@@ -234,7 +234,7 @@ struct GatherTile {
   };
   using Own = Block::Own<Sums>;
 
-  // Where a block works, and what it reads there.
+  // The place where a block works, and the data that it reads there.
   struct Tile {
     int64_t image;
     int32_t left;

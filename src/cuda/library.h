@@ -36,7 +36,7 @@ class Scope {
   // that order, at Leave().
   void* Allocate(uint64_t bytes);
   void Wait();
-  // Ends the scope: null, or what CUDA said of the first call that failed.
+  // Ends the scope. Null, or CUDA's message for the first call that failed.
   const char* Leave();
 
  private:
@@ -48,7 +48,7 @@ class Scope {
 // Whether kernels of the device can reach the memory at `address`.
 bool IsOnDevice(const void* address, int32_t device);
 
-// What CUDA said of this thread's newest plan that could not be made; "" if the kernels do not
+// CUDA's message for this thread's newest plan that could not be made. "" if the kernels do not
 // serve the call.
 const char* PlanError();
 

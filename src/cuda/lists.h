@@ -1,4 +1,5 @@
-// Putting entries into lists: counting, summing counts, sorting what was placed in any order.
+// Putting entries into lists: counting, summing counts, sorting entries that were placed in any
+// order.
 #ifndef PORTACL_CUDA_LISTS_H_
 #define PORTACL_CUDA_LISTS_H_
 
@@ -52,8 +53,8 @@ inline void Scan(const uint32_t* from, uint32_t* to, int64_t count, void* scratc
 
 inline constexpr int kSortBlock = 512;  // threads
 
-// A block sorts a list at a time, by Batcher's network with all comparisons upwards: what would lie
-// behind the list's end stays there.
+// A block sorts a list at a time, by Batcher's network with all comparisons upwards. So entries
+// behind the list's end stay there.
 static __global__ void __launch_bounds__(kSortBlock)
     SortLists(const uint32_t* lists, const uint32_t* number, const uint32_t* starts,
               uint32_t* entries) {

@@ -32,7 +32,7 @@ struct Axis {
   const int32_t* start;
 };
 
-// What kCount channels of one place have, or one.
+// The values of kCount channels at one place, or of one.
 template <class F, int kCount>
 struct Values {
   F v[kCount];
@@ -266,7 +266,7 @@ AxisTable TableOf(const ops::ResampleAxis& axis, bool doubles, int stride) {
   return table;
 }
 
-// Extents of what `steps` of the plan's axes have made.
+// Extents of the tensor after `steps` of the plan's axes.
 Place ExtentsAfter(const Params& p, const std::vector<int>& order, size_t steps) {
   Place extents = {p.n, p.c, p.d.from, p.h.from, p.w.from};
   for (size_t i = 0; i < steps; ++i) {

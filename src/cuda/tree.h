@@ -13,7 +13,7 @@ class Tree {
   static constexpr int kLanes = 16;
   static constexpr int kFew = 4;
 
-  // Which lane comes as number i: those that meet first come side by side.
+  // Which lane comes as number i: lanes that meet first come side by side.
   PORTACL_DEVICE static int Lane(int i) {
     return (i & 1) << 3 | (i & 2) << 1 | (i & 4) >> 1 | (i & 8) >> 3;
   }

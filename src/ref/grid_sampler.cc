@@ -15,7 +15,7 @@
 namespace portacl::ref {
 namespace {
 
-// What a point without taps gives.
+// The value of a point without taps.
 template <class F>
 F ValueWithoutTaps(const Point<F>& point, const ops::GridSampler2DShape& s) {
   if (point.replaced()) return static_cast<F>(s.outside_value);

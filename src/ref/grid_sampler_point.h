@@ -31,7 +31,7 @@ inline AxisRule RuleOf(int64_t extent, const ops::GridSampler2DShape& shape) {
   return {extent, shape.padding, shape.align_corners, shape.replaces_outside};
 }
 
-// What taps outside the image hold.
+// The value of taps outside the image.
 template <class F>
 F FillOf(const ops::GridSampler2DShape& shape) {
   return shape.padding == ops::Padding::kConstant ? static_cast<F>(shape.fill) : F(0);

@@ -153,7 +153,7 @@ Block TakeBlock(size_t bytes, Pages pages) {
     TrimPool();
     block.data = MapBlock(size, pages);
   }
-  // Kernels that reach past what was asked for are found by the address sanitizer.
+  // The address sanitizer finds kernels that reach past the size asked for.
   if (block.data != nullptr) {
     ASAN_UNPOISON_MEMORY_REGION(block.data, bytes);
     ASAN_POISON_MEMORY_REGION(static_cast<char*>(block.data) + bytes, block.bytes - bytes);

@@ -20,7 +20,7 @@ enum class CaptureState : int32_t { kNone = 0, kActive = 1, kInvalidated = 2 };
 
 class Capture;
 
-// What a capture knows about a record of an event: which work of its streams was before it.
+// A record of an event in a capture: the work of the capture's streams that was before it.
 struct CapturedRecord;
 
 base::Status BeginCapture(void* stream, CaptureMode mode);

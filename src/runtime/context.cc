@@ -112,7 +112,7 @@ base::Status RefuseInTask() {
 
 // Ends a context that was taken from the table and marked dead: nobody adds to it any more. Streams
 // of other contexts may wait for its events, so these go last.
-// No memory is asked for: what has begun to end ends.
+// It asks for no memory, so that a context that has begun to end does end.
 base::Status CloseContext(const Context& context, bool drop) {
   base::Status first = CloseStream(context.default_stream, drop);
   const auto ours = [&](const Stream& stream) { return stream.context() == &context; };

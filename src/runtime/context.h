@@ -43,25 +43,25 @@ base::Status ResetDeviceForce(int32_t device);
 // Whether aclrtSetDevice has made the device's default context; `device` is one that there is.
 bool HasPrimaryContext(int32_t device);
 
-// Drops what the device's streams have not begun and waits for what they have.
+// Drops tasks that the device's streams have not begun and waits for the others.
 base::Status AbortDevice(int32_t device);
 
 base::Status CreateContext(int32_t device, void** handle);
 base::Status DestroyContext(void* handle);
 base::Status SetCurrentContext(void* handle);
 
-// Goes up in each child of fork(), in which what the parent made is not to be used.
+// A number that goes up in each child of fork(). A child must not use the parent's objects.
 uint32_t ProcessNumber();
 
-// The thread's current context: ACL_ERROR_RT_CONTEXT_NULL if there is none, it was destroyed, or
-// fork() made this process after it: the streams' threads did not come along. The pointer stays
-// valid as long as the thread does not change its current context.
+// The thread's current context. ACL_ERROR_RT_CONTEXT_NULL if there is none, or it was destroyed.
+// Also if fork() made this process after it: the streams' threads are not in a child. The pointer
+// stays valid as long as the thread does not change its current context.
 base::Status CurrentContext(Context** context);
 
 // A stream of the current context, by handle; null is the default stream.
 base::Status FindStream(void* handle, std::shared_ptr<Stream>* stream);
 
-// Calls function(stream) with it; what that returns, if anything, is the status.
+// Calls function(stream) with it, and returns the function's status, if it has one.
 template <class Function>
 base::Status WithStream(void* handle, Function&& function) {
   std::shared_ptr<Stream> stream;
@@ -84,7 +84,7 @@ base::Status SynchronizeDevice(SteadyTime deadline);
 // For lazy mode: all that is enqueued anywhere may begin.
 void DemandAllStreams();
 
-// What the caller created and has not destroyed.
+// Objects that the caller created and has not destroyed.
 size_t CountUserStreams();
 size_t CountUserContexts();
 

@@ -32,7 +32,7 @@ struct FillRequest {
 base::Status MakeCopyRequest(void* dst, size_t room, const void* src, size_t count, int32_t kind,
                              CopyRequest* request);
 
-// What Copy and CopyAsync check before they do anything.
+// The checks that Copy and CopyAsync make before they do anything.
 base::Status CheckCopy(const CopyRequest& request);
 
 base::Status Copy(const CopyRequest& request);

@@ -24,7 +24,7 @@ namespace {
 constexpr uint32_t kAllFlags =
     ACL_EVENT_SYNC | ACL_EVENT_CAPTURE_STREAM_PROGRESS | ACL_EVENT_TIME_LINE | ACL_EVENT_IPC;
 
-// Of no other event of this process.
+// A number that no other event of this process has.
 uint64_t NextEventNumber() {
   static std::atomic<uint64_t> next{1};
   return next.fetch_add(1, std::memory_order_relaxed);
@@ -120,7 +120,7 @@ void NameOnTimeline(const Event& event, Work& work) {
   if (TraceEnabled()) work.detail = fmt::format("event {}", event.number);
 }
 
-// For what the host asks of an event: a captured record never completes.
+// For the host's questions about an event: a captured record never completes.
 base::Status RefuseCaptured(Event& event, std::string_view name = "event") {
   if (!IsCapturing(event.captured())) return {};
   return Error(ACL_ERROR_RT_EVENT_CAPTURED,

@@ -20,7 +20,7 @@ base::Status DestroyEvent(void* handle);
 
 base::Status RecordEvent(void* handle, void* stream);
 
-// What waits holds for the record that is the latest now, not for later ones.
+// Waits for the record that is the latest now, not for later ones.
 base::Status StreamWaitEvent(void* stream, void* handle);
 
 // In the stream's order: forgets the record that is the latest now, if it still is then.

@@ -66,7 +66,7 @@ class Gate {
   // Has the owner begin; nothing for an open gate and outside of lazy mode.
   void Demand();
 
-  // What has happened before the gate opens (order.h); set before others have the gate.
+  // The work that is over before the gate opens (order.h). Set before others have the gate.
   void SetOrder(std::shared_ptr<const OrderClock> order) { order_ = std::move(order); }
   const std::shared_ptr<const OrderClock>& order() const { return order_; }
 

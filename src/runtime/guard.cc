@@ -107,8 +107,8 @@ void ShrinkQuarantine(GuardTable& table) {
 
 bool GuardEnabled() {
   static constinit base::Once<bool> enabled;
-  // The first stack takes the loader's lock: a handler must not. Nor may a maker wait for it:
-  // constructors of libraries that are being loaded may wait for the maker.
+  // The first stack takes the loader's lock. A handler must not take it. A maker must not wait for
+  // it either: constructors of libraries that are being loaded may wait for the maker.
   if (!enabled.IsFound() && *base::settings::GuardText() != '\0') {
     static_cast<void>(CaptureStack(kOwnFrames));
     FindLineReader();

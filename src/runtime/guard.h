@@ -47,12 +47,12 @@ GuardedMemory GuardAllocate(size_t size, bool host);
 // program if somebody wrote beside the data.
 void GuardFree(void* user, bool by_reset);
 
-// Makes a range of addresses known to the fault handler, which explains what the host does in it.
+// Makes a range of addresses known to the fault handler. The handler explains the host's accesses.
 // Both ranges stay without access rights, except memory that is mapped into `kernel`.
 void GuardWatch(void* user, void* kernel, size_t bytes);
 void GuardUnwatch(void* user);
 
-// What an address that is not a live allocation may be: "freed device memory" or "host memory".
+// Names an address that is not a live allocation: "freed device memory" or "host memory".
 std::string DescribeForeign(const void* address);
 
 // A line for each allocation that the program has not freed: size, and the calls that led to it. Of

@@ -122,7 +122,7 @@ class OnePrinter {
 };
 constinit std::atomic_flag OnePrinter::printing;
 
-// An access of the host to what a stream may still be working on.
+// The host accessed memory that a stream may still be working on.
 void TellPending(const PendingAtAddress& pending, uintptr_t address, int signal, void* context) {
   const OnePrinter alone(Ends(signal));
   PrintLine(
@@ -148,7 +148,7 @@ void Tell(const GuardRegion& region, bool in_kernel_range, uintptr_t address, in
   PrintStacks(region);
 }
 
-// Tells what it knows and hands the signal to who had it before.
+// Reports the access and hands the signal to the handler before this one.
 void OnFault(int signal, siginfo_t* info, void* context) {
   const auto address = reinterpret_cast<uintptr_t>(info->si_addr);
   GuardRegion region;

@@ -4,7 +4,7 @@
 
 namespace portacl::runtime {
 
-// Once a process; what handled SIGSEGV and SIGBUS before gets them afterwards.
+// Once a process. Earlier handlers of SIGSEGV and SIGBUS get the signal afterwards.
 void InstallFaultHandler();
 
 }  // namespace portacl::runtime

@@ -154,8 +154,8 @@ bool PrintLines(const GuardStack& stack) {
     for (const int number : {SIGSEGV, SIGBUS, SIGABRT}) signal(number, SIG_DFL);
     const std::string text = DescribeLines(stack);
     Print(text);
-    // Before _exit() AddressSanitizer looks for this thread's stack, and hangs: it knows no such
-    // thread.
+    // Not _exit(): before it AddressSanitizer looks for this thread's stack, and hangs, because it
+    // does not know this thread.
     for (;;) syscall(SYS_exit_group, text.empty() ? 1 : 0);
   }
   for (int tries = 0; tries < 400; ++tries) {

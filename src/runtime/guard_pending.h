@@ -1,6 +1,6 @@
-// Host memory that work on streams has not finished with, in guard and lazy mode together. The host
-// cannot touch what the work writes, nor write what the work reads, until it knows that the work is
-// over. An early access stops the program with a message.
+// Host memory that unfinished work on streams uses, in guard and lazy mode together. Until the host
+// knows that the work is over, it cannot touch memory that the work writes. Nor can it write memory
+// that the work reads. An early access stops the program with a message.
 //
 // Access rights belong to pages, so only whole pages are held. Memory of aclrtMallocHost: pages
 // where the work uses all of the allocation's bytes. Other host memory: pages inside the range that
@@ -17,7 +17,8 @@
 
 namespace portacl::runtime {
 
-// What one access of work keeps from the host, from Hold() until this is destroyed or let go.
+// The memory that one access of work keeps from the host, from Hold() until this is destroyed or
+// let go.
 class PendingHostMemory {
  public:
   PendingHostMemory(uintptr_t begin, uintptr_t end, const MemoryAccess& access, const Work& work,

@@ -51,7 +51,7 @@ void PrintStack(const char* title, const GuardStack& stack);
 
 // ---- elsewhere ----------------------------------------------------------------------------------
 
-// What PrintStack prints below the title.
+// The text that PrintStack prints below the title.
 std::string DescribeStack(const GuardStack& stack);
 
 }  // namespace portacl::runtime

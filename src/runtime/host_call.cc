@@ -14,8 +14,8 @@
 namespace portacl::runtime {
 namespace {
 
-// On the timeline: what waits, makes or copies memory, and what puts work on streams. Phase 1 has a
-// span of its own, "plan".
+// The timeline shows functions that wait, make or copy memory, or put work on streams. Phase 1 has
+// a span of its own, "plan".
 bool IsShown(std::string_view function) {
   for (const std::string_view prefix :
        {"aclrtSynchronize", "aclrtMalloc", "aclrtFree", "aclrtMemcpy", "aclrtMemset", "aclrtLaunch",

@@ -1,4 +1,4 @@
-// What a program has not given back when it calls aclFinalize.
+// Objects and memory that a program has not given back when it calls aclFinalize.
 #ifndef PORTACL_RUNTIME_LEAKS_H_
 #define PORTACL_RUNTIME_LEAKS_H_
 
@@ -23,8 +23,8 @@ std::string DescribeLeaks();
 // otherwise logs a warning.
 void ReportLeaks();
 
-// Has what this process leaves reported at its end, unless aclFinalize comes before. Called by what
-// makes memory in guard mode.
+// Makes this process report its leaks at its end, unless aclFinalize comes before. Called when
+// guard mode makes memory.
 void ReportLeaksAtExit();
 
 }  // namespace portacl::runtime

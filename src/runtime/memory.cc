@@ -159,7 +159,7 @@ base::Status BadFree(Registry& registry, void* address, bool host) {
                host ? "device" : "host", host ? "aclrtFree" : "aclrtFreeHost");
 }
 
-// Takes an entry out, and what it has booked; the caller holds the registry's lock.
+// Takes an entry and its booking out; the caller holds the registry's lock.
 Allocation TakeOut(Registry& registry, std::map<uintptr_t, Allocation>::iterator entry) {
   const Allocation allocation = entry->second;
   registry.live.erase(entry);
@@ -198,7 +198,7 @@ MemoryUse Leaked(bool host) {
   return use;
 }
 
-// Of aclrtMalloc and aclrtMallocHost.
+// Looks in the registry of aclrtMalloc and aclrtMallocHost.
 bool FindRegistered(const void* address, AllocationInfo* info) {
   Registry& registry = TheRegistry();
   const std::shared_lock lock(registry.mutex);

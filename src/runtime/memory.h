@@ -48,10 +48,10 @@ uint64_t NumberAllocation();
 // reset did not end. Freed memory still counts as leaked.
 void FreeDeviceMemory(int32_t device, uint64_t newest);
 
-// Of the current device: its memory (PORTACL_DEVICE_MEMORY, or the machine's) less allocations.
+// The current device's memory (PORTACL_DEVICE_MEMORY, or the machine's), free and in all.
 base::Status GetMemInfo(int32_t attr, size_t* free_bytes, size_t* total_bytes);
 
-// Counts bytes against the memory of a device; false if they exceed what it has.
+// Counts bytes against the memory of a device; false if the device has less.
 bool BookDeviceMemory(int32_t device, size_t size);
 void UnbookDeviceMemory(int32_t device, size_t size);
 
@@ -83,7 +83,7 @@ struct MemoryUse {
   size_t count = 0;
   size_t bytes = 0;
 };
-// What was allocated and not freed by the caller.
+// Memory that the caller has allocated and not freed.
 MemoryUse LeakedDeviceMemory();
 MemoryUse LeakedHostMemory();
 

@@ -16,7 +16,7 @@ class Stream;
 inline constexpr int kCompileOptions = 17;  // values of aclCompileOpt
 inline constexpr int kResources = 2;        // values of aclrtDevResLimitType
 
-// Of the process.
+// Timeouts of the process.
 struct Timeouts {
   std::atomic<uint64_t> execute_us{0};  // 0: no limit
   std::atomic<uint64_t> wait_us{0};
@@ -27,7 +27,7 @@ Timeouts& TheTimeouts();
 void SetCompileOption(int32_t option, std::string value);
 std::string CompileOption(int32_t option);
 
-// Of a device that there is: an aclrtFloatOverflowMode.
+// An aclrtFloatOverflowMode. The device must be there.
 std::atomic<int32_t>& SaturationMode(int32_t device);
 
 // Cores of a device or stream; `resource` is in [0, kResources), 0 takes a limit back. Without one,

@@ -100,7 +100,7 @@ bool Covers(const MemoryAccess& a, const MemoryAccess& b) {
   return a.dense && a.begin <= b.begin && b.begin + b.bytes <= a.begin + a.bytes;
 }
 
-// What stays to be said when the lock is free: naming frames takes the loader's.
+// A finding to report when the lock is free: naming frames takes the loader's lock.
 struct Finding {
   std::shared_ptr<const Origin> now, before;
   MemoryAccess access, other;

@@ -20,14 +20,15 @@
 
 namespace portacl::runtime {
 
-// For each stream, by its number, how many pieces of its work are over before what has this clock.
+// A clock of some work: for each stream, by its number, how many pieces of its work are over
+// before.
 struct OrderClock {
   std::map<uint64_t, uint64_t> over;
 };
 using SharedClock = std::shared_ptr<const OrderClock>;
 
-// Work is about to be enqueued: says on stderr what it is not ordered with, each pair of calls
-// once. In guard mode poisons what it writes, if nothing pending uses that.
+// Work is about to be enqueued. Names on stderr the calls that it is not ordered with, each pair of
+// calls once. In guard mode poisons the memory that it writes, if nothing pending uses it.
 void NoteLaunch(Stream& stream, const Work& work);
 
 // All work that is over once the stream's present work is over.
@@ -38,13 +39,13 @@ SharedClock ClockOf(const Stream& stream);
 void NoteWait(const Stream& stream, const SharedClock& clock);
 void NoteSynchronized(const SharedClock& clock);
 
-// Streams that write a number in memory and streams that wait for one: who waits comes after all
-// that the writers have then. If nobody has written it yet, the order is not known: nothing is
-// said of what the waiting stream launches before somebody does.
+// Streams that write a number in memory and streams that wait for one. A waiting stream comes after
+// all work that the writers have then. If nobody has written it yet, the order is not known. Then
+// nothing is said of the waiting stream's work until somebody writes it.
 void NoteSignal(const Stream& stream, const void* number);
 void NoteWaitForNumber(const Stream& stream, const void* number);
 
-// The stream is gone: what it had not run never will.
+// The stream is gone: work that it has not run will never run.
 void NoteClosed(const Stream& stream) noexcept;
 
 // The host itself touches memory (a copy that is no stream's), or frees it.

@@ -1,4 +1,4 @@
-// Loops and calls: which run where they are, which in a region of a pool.
+// Loops and calls: some run on their caller alone, some in a region of a pool.
 #include "runtime/parallel.h"
 
 #include <algorithm>

@@ -21,10 +21,10 @@ int NumThreads();
 // inside a loop's body. Returns false for negative or absurd (> 1024) numbers.
 bool SetNumThreads(int threads);
 
-// Runs the loops of all threads but those below on a host's threads; null: on oneTBB's again. Waits
-// until no loop is running; the pool before is not used after that. Returns false, and does
-// nothing, inside a loop's body. Throws std::bad_alloc if the system has no room for its fork
-// handler.
+// Runs loops on a host's threads, except loops of threads that called StayOnOwnThreads(). Null: on
+// oneTBB's again. Waits until no loop is running; the pool before is not used after that. Returns
+// false, and does nothing, inside a loop's body. Throws std::bad_alloc if the system has no room
+// for its fork handler.
 bool SetThreadPool(const portaclThreadPool* pool);
 
 // The calling thread's loops stay on oneTBB for the rest of its life. OpenMP gives each calling
@@ -34,7 +34,7 @@ void StayOnOwnThreads();
 // Which threads loops of the calling thread run on, in words.
 std::string ThreadPoolName();
 
-// Makes what loops need, so that they allocate nothing themselves: called for every plan. Throws
+// Makes the objects that loops need, so that loops allocate nothing: called for every plan. Throws
 // std::bad_alloc if there is no memory; loops then run on the calling thread.
 void PrepareThreads();
 
@@ -55,7 +55,7 @@ void RunLoop(Loop loop);
 // without touching a pool. Every body runs inside an FpEnvironment. The body must not throw and
 // must write each destination from one index only: then results do not depend on the split. It must
 // not wait for another body: how many run at a time is the pool's affair. Bodies may call
-// ParallelFor themselves; such a loop runs where it is.
+// ParallelFor themselves; such a loop runs on its caller alone.
 template <class Body>
 void ParallelFor(int64_t count, int64_t grain, Body&& body) {
   using Plain = std::remove_reference_t<Body>;

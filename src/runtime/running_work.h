@@ -1,5 +1,5 @@
-// Which work runs now and what memory it uses, for the reports of guard mode. They come from signal
-// handlers, on any thread of a kernel.
+// The work that runs now and the memory that it uses, for the reports of guard mode. They come from
+// signal handlers, on any thread of a kernel.
 #ifndef PORTACL_RUNTIME_RUNNING_WORK_H_
 #define PORTACL_RUNTIME_RUNNING_WORK_H_
 

@@ -36,7 +36,7 @@ struct Settings {
 };
 Settings settings;
 
-// Of the calling thread, the only one.
+// The region of the calling thread, the only one.
 struct Region {
   int threads = 0;
   double elapsed = 0;  // simulated time of its loops so far

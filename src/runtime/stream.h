@@ -1,4 +1,4 @@
-// What the operators need of the runtime: put work on a stream.
+// The part of the runtime that operators need: put work on a stream.
 #ifndef PORTACL_RUNTIME_STREAM_H_
 #define PORTACL_RUNTIME_STREAM_H_
 

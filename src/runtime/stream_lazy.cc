@@ -14,7 +14,8 @@ constexpr auto kVisibleAfter = std::chrono::milliseconds(100);  // see Task::vis
 
 }  // namespace
 
-// Leaves the lock. The thread is there for what becomes visible and for what others demand.
+// Leaves the lock. The thread is there for tasks that become visible and for tasks that others
+// demand.
 void Stream::EnqueueLazily(std::list<Task> tasks, Lock& lock) {
   StartWorker();
   for (const Task& task : tasks) {  // may fail, as nothing below does

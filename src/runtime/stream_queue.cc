@@ -46,7 +46,8 @@ base::Status CallGuarded(const Work& work) {
   }
 }
 
-// Of a stream that ends; what has begun to end ends even if there is no memory.
+// Logs an error that nobody has seen, of a stream that ends. If there is no memory for the text,
+// the stream ends without it.
 void LogUnseen(int32_t stream, const base::Status& error) noexcept {
   try {
     base::Log(base::LogLevel::kError,
@@ -63,7 +64,7 @@ RunningOn::RunningOn(const Stream* stream) : outer_(std::exchange(running_stream
 RunningOn::~RunningOn() { running_stream = outer_; }
 
 Stream::~Stream() {
-  // Every owner closes a stream before letting go of it; only a failed creation has not.
+  // Every owner closes a stream before it lets go of it. Only a failed creation does not.
   if (worker_.joinable()) static_cast<void>(Close(/*drop=*/true));
 }
 
@@ -292,8 +293,8 @@ void Stream::OnGateOpen() {
   WakeWorker();
 }
 
-// Runs tasks that the worker has not begun. Waking it takes 50 us and more, and what the caller has
-// just written is in the caches of the caller's CPU.
+// Runs tasks that the worker has not begun. To wake the worker takes 50 us and more, and data that
+// the caller has just written are in the caches of its own CPU.
 void Stream::Help(uint64_t target, Lock& lock) {
   bool helped = false;
   const auto can_help = [&] {
@@ -328,7 +329,7 @@ void Stream::Execute(Task task, Lock& lock) {
   if (!status.ok() && error_.ok()) {
     try {
       error_ = Error(status.code(), "{} on stream {} failed: {}", name, id_, status.message());
-    } catch (...) {  // no memory for the sentence: what failed is known all the same
+    } catch (...) {  // no memory for the sentence: the error is known all the same
       error_ = std::move(status);
     }
     dropping_ = stop_on_failure_;
@@ -353,8 +354,8 @@ base::Status Stream::Run(Task& task) const {
   return status;
 }
 
-// Drops what has not started. The dropped tasks count as over only when the task that runs now is:
-// otherwise waiters for that one would be let go early.
+// Drops tasks that have not started. They count as over only when the task that runs now is over:
+// otherwise waiters for that task would be let go early.
 void Stream::DropQueue(Lock& lock) {
   std::list<Task> dropped;
   dropped.swap(queue_);

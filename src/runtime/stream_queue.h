@@ -58,7 +58,7 @@ class Recorder {
   virtual void Lose(const Stream& stream) = 0;
 };
 
-// What aclrtSetStreamAttribute keeps; nothing here depends on it.
+// Values that aclrtSetStreamAttribute keeps; nothing here depends on them.
 struct StreamTags {
   std::atomic<uint32_t> overflow_switch{0};
   std::atomic<uint32_t> user_tag{0};
@@ -77,7 +77,7 @@ class Stream final : public GateListener,
   const Context* context() const { return context_; }
   int32_t device() const { return device_; }
   int32_t id() const { return id_; }
-  // Of no other stream of this process, ever.
+  // No other stream of this process ever has this number.
   uint64_t number() const { return number_; }
   StreamTags& tags() { return tags_; }
 
@@ -118,7 +118,7 @@ class Stream final : public GateListener,
   // themselves.
   base::Status RefuseFromOwnTask() const;
 
-  // Drops what has not started and waits for the task that has.
+  // Drops tasks that have not started and waits for the one that has.
   base::Status Abort();
 
   // No more tasks from now on; waits for the enqueued ones, or drops them. Ends the thread.
@@ -185,7 +185,7 @@ class Stream final : public GateListener,
   std::thread worker_;     // started by the first task that needs it
 };
 
-// What guard and lazy mode keep of work that is about to be enqueued; nothing without them.
+// Tells guard and lazy mode of work that is about to be enqueued; does nothing without them.
 void NoteWork(Stream& stream, Work& work);
 
 }  // namespace portacl::runtime

@@ -118,7 +118,7 @@ void Team::Run(const internal::Loop& loop) {
   if (!timed_) return;
   const int64_t end = PolicyClock();
   gain_.waited += end - all_taken;
-  // Of a loop that others took whole nothing is known but that it is done.
+  // If others took the whole loop, only its end is known.
   gain_.saved +=
       mine == 0
           ? end - begin

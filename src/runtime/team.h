@@ -12,18 +12,19 @@
 
 namespace portacl::runtime {
 
-// What other threads cost a caller and what the helpers saved it: see thread_policy.h.
+// The time that other threads cost a caller, and the time that they saved it: see thread_policy.h.
 struct Gain {
   int64_t waited = 0;
   int64_t saved = 0;
 };
 
 // One thread leads and any number help, each with a number of its own, 0 to threads - 1. They may
-// come late, also when all is over, or not at all. The leader computes what nobody has taken, and
-// waits for those alone who have taken something. The object must live until all have returned.
+// come late, also when all is over, or not at all. The leader computes the ranges that nobody has
+// taken. It waits only for threads that have taken a range. The object must live until all have
+// returned.
 class Team {
  public:
-  // `timed`: whether what it gains is measured.
+  // `timed`: whether its gain is measured.
   Team(int32_t threads, bool timed) : threads_(threads), timed_(timed) {}
   Team(const Team&) = delete;
   Team& operator=(const Team&) = delete;
@@ -38,7 +39,7 @@ class Team {
   // if it leads none, or is inside a loop of it.
   static bool RunOnLed(const internal::Loop& loop);
 
-  // What the team has gained a caller who waited for it from `begin` to `end`.
+  // The team's gain for a caller who waited for it from `begin` to `end`.
   Gain GainWithin(int64_t begin, int64_t end) const;
 
  private:
@@ -63,13 +64,13 @@ class Team {
   // Slots are shared by all loops that have them. The leader's is 0; helpers' follow in the order
   // in which they come. So a loop with few slots does not wait for certain threads.
   std::atomic<int32_t> come_{1};
-  // Of the leader: clock times, and the gain between them.
+  // The leader's clock times, and the gain between them.
   int64_t begin_ = 0;
   int64_t end_ = 0;
   Gain gain_;
 
-  // The loop. Read by helpers while the leader may already write the next one's: what they read
-  // counts only if they then take something, see Publish.
+  // The loop. Helpers read it while the leader may already write the next one. What they read
+  // counts only if they then take a range, see Publish.
   std::atomic<int64_t> count_{1};
   std::atomic<int64_t> grain_{1};
   std::atomic<int32_t> slots_{0};

@@ -1,4 +1,4 @@
-// Keeps the kinds of calls, and what sharing has cost them.
+// Keeps the kinds of calls, and the costs of sharing for each.
 #include "runtime/thread_policy.h"
 
 #include <algorithm>

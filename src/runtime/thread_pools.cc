@@ -73,8 +73,9 @@ int UsualThreads() {
   return std::min(threads, kMaxThreads);
 }
 
-// `control` lets the arena really have `threads` threads if that is more than oneTBB allows: the
-// cores. Elsewhere there is none, as the smallest of a process holds for all its users of oneTBB.
+// oneTBB allows as many threads as there are cores. If `threads` is more, `control` raises the
+// limit. Otherwise there is none: the smallest limit of a process holds for all its users of
+// oneTBB.
 struct Arena {
   explicit Arena(int count) : threads(count), arena(count) {
     constexpr auto kLimit = tbb::global_control::max_allowed_parallelism;
@@ -117,7 +118,7 @@ struct State {
   std::atomic<int> asked{0};         // threads that somebody asked for; 0: nobody did
   std::atomic<int> usual{1};         // threads if nobody asked
   Arena* arena = nullptr;            // has room for the largest number ever prepared
-  bool ready = false;                // oneTBB has made what it makes once a process
+  bool ready = false;                // oneTBB has made the objects that it makes once a process
   bool broken = false;               // that has failed
   bool lent = false;                 // whether `host` counts
   HostPool host;
@@ -284,8 +285,9 @@ bool LoadAllocator() noexcept {
 }
 [[maybe_unused]] const bool allocator_loaded = LoadAllocator();
 
-// What oneTBB makes once a process. If memory fails in it, its one-time locks stay locked, and
-// whoever comes next waits for ever. Such a process computes on its calling threads from then on.
+// Makes the objects that oneTBB makes once a process. If memory fails in it, its one-time locks
+// stay locked, and the next user would wait for ever. So the process then computes on its calling
+// threads.
 void PrepareOneTbb() {
   if (state.ready) return;
   state.broken = true;

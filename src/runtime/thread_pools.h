@@ -8,8 +8,8 @@
 
 namespace portacl::runtime {
 
-// Whether the calling thread is inside a region, or the process a forked child of one that has had
-// a region. Loops then run where they are.
+// Whether the calling thread is inside a region, or the process is a forked child of one that has
+// had a region. Loops then run on their caller alone.
 bool RunsInPlace();
 
 // Calls body(context); its loops (Team::RunOnLed) then have up to so many threads. This thread runs

@@ -32,10 +32,10 @@ bool FindMapped(const void* address, AllocationInfo* info);
 // Whether an address lies in a reserved range, with or without memory there.
 bool IsReserved(const void* address);
 
-// Unmaps and frees what FreeDeviceMemory frees; gives what it was.
+// Unmaps and frees the memory that FreeDeviceMemory frees; returns how much it was.
 MemoryUse FreePhysicalMemoryOf(int32_t device, uint64_t newest);
 
-// What was not given back.
+// Memory and ranges that were not given back.
 MemoryUse LeakedPhysicalMemory();
 MemoryUse LeakedAddressRanges();
 

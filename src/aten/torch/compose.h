@@ -1,4 +1,5 @@
-// Functions that are several operators of PyTorch's: what such a composition sees of its call.
+// Compositions: functions that are several operators of PyTorch's. A composition sees its call
+// through this.
 #ifndef PORTACL_ATEN_TORCH_COMPOSE_H_
 #define PORTACL_ATEN_TORCH_COMPOSE_H_
 
@@ -78,7 +79,7 @@ inline std::vector<int64_t> Last(int64_t count) {
 // A bit for each element, the first one lowest, packed in blocks of 16 bytes: as BOOL in `sizes`.
 at::Tensor Unpacked(const at::Tensor& mask, c10::IntArrayRef sizes);
 
-// What each of the files compose_*.cc has.
+// Each of the files compose_*.cc has one of these.
 std::span<const NamedComposition> CompositionsOfTransformers();
 std::span<const NamedComposition> CompositionsOfNetworks();
 std::span<const NamedComposition> CompositionsOfTensors();

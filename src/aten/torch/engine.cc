@@ -34,7 +34,7 @@ class PlainOperators {
   c10::impl::ExcludeDispatchKeyGuard autocast_{c10::autocast_dispatch_keyset};
 };
 
-// Calls body(); what it throws becomes a failure.
+// Calls body(); an exception becomes a failure.
 template <class Body>
 Failure Guarded(Body&& body) noexcept {
   try {
@@ -54,7 +54,7 @@ Failure Guarded(Body&& body) noexcept {
   }
 }
 
-// What the operator's schema wants of a value.
+// The type that the operator's schema wants for a value.
 IValue Coerce(const IValue& value, const c10::TypePtr& type) {
   using c10::TypeKind;
   if (value.isNone()) return value;
@@ -413,7 +413,7 @@ std::string CheckRow(const Row& row) { return Parse(row).error; }
 
 constexpr Backend kBackend{PORTACL_VERSION_STRING, kTorchVersion, Plan, CheckRow};
 
-// What src/aten/library.cc looks for in the file.
+// src/aten/library.cc looks for this in the file.
 [[gnu::used]] const char kMark[] = "portacl_aten for PyTorch " PORTACL_TORCH_VERSION;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What PyTorch says, without where in its sources it says so.
+// PyTorch's message, without its place in PyTorch's sources.
 #ifndef PORTACL_ATEN_TORCH_ERROR_H_
 #define PORTACL_ATEN_TORCH_ERROR_H_
 

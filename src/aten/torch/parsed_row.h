@@ -1,4 +1,4 @@
-// A row as the engine uses it: its operator of PyTorch and what each argument is made of, or its
+// A row as the engine uses it: its operator of PyTorch and the source of each argument, or its
 // composition.
 #ifndef PORTACL_ATEN_TORCH_PARSED_ROW_H_
 #define PORTACL_ATEN_TORCH_PARSED_ROW_H_

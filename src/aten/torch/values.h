@@ -1,4 +1,4 @@
-// What a call's arguments are to PyTorch: types, views and values.
+// A call's arguments as PyTorch's types, views and values.
 #ifndef PORTACL_ATEN_TORCH_VALUES_H_
 #define PORTACL_ATEN_TORCH_VALUES_H_
 

@@ -97,7 +97,7 @@ class Worker {
   std::exception_ptr error_;
 };
 
-// OpenMP's threads do not come along into a child of fork(), nor does the worker.
+// A child of fork() has neither OpenMP's threads nor the worker.
 const pid_t loaded_by = getpid();
 
 }  // namespace
