@@ -31,7 +31,7 @@ void CheckKind(const std::string& word) {
   throw BadInput(fmt::format("cases generate: '{}' is not one of {}", word, words));
 }
 
-// An option that would change nothing is a mistake: the list is not the one that was meant.
+// An option that would change nothing is a mistake: the user means another list.
 void CheckOptions(const CasesCommand& options) {
   const bool generate = options.what == "generate";
   if (generate) CheckKind(options.from);

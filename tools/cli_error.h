@@ -14,13 +14,13 @@ enum ExitCode : int {
   kExitRuntimeError = 3,  // out of memory, disk full, a fault of the library
 };
 
-// Thrown for what the user can put right; what() is one line.
+// Thrown for errors that the user can put right; what() is one line.
 class BadInput : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-// Thrown for what the machine or the library did; what() is one line.
+// Thrown for failures of the machine or of the library; what() is one line.
 class RuntimeFailure : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

@@ -1,4 +1,4 @@
-// The subcommands of the CLI: each adds itself to the parser and says what to do when it is chosen.
+// The subcommands of the CLI. Each adds itself to the parser, with an action for when it is chosen.
 #ifndef PORTACL_TOOLS_COMMANDS_H_
 #define PORTACL_TOOLS_COMMANDS_H_
 
@@ -10,7 +10,7 @@ class App;
 
 namespace portacl::cli {
 
-// What the chosen subcommand does after parsing; returns the exit code.
+// The action of the chosen subcommand after parsing; returns the exit code.
 using Action = std::function<int()>;
 
 void AddRunCommand(CLI::App& app, Action& action);

@@ -127,8 +127,8 @@ int RunCompareFolders(CompareOptions options) {
   return Conclude(rows, set.standard, options.output, options.golden, options.actual);
 }
 
-// As the same files in a golden folder with a bound of 0: for the standards that need none. A
-// reference of another floating type is rounded to the results' type. The mixed tolerance alone
+// Judges as the same files in a golden folder with a bound of 0: for standards that need no bound.
+// A reference of another floating type is rounded to the results' type. The mixed tolerance alone
 // counts from its exact values.
 int RunCompareFilesBy(const CompareOptions& options, const HostTensor& actual,
                       const HostTensor& reference) {

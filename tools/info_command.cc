@@ -1,4 +1,4 @@
-// `portacl info`: what the library is and what it runs on, from portaclGetInfo().
+// `portacl info`: facts about the library and its machine, from portaclGetInfo().
 #include <fmt/format.h>
 #include <portacl/portacl.h>
 
@@ -94,7 +94,7 @@ std::string LinesOf(const Json& info, const InfoLine (&lines)[kSize]) {
   return table.Text();
 }
 
-// "avx512, avx2, ref"; what this CPU cannot run in brackets.
+// "avx512, avx2, ref"; kernels that this CPU cannot run are in brackets.
 std::string KernelList(const Json& kernels) {
   std::string list;
   for (const KernelInfo& kernel : KernelsOf(kernels)) {

@@ -1,4 +1,4 @@
-// What the library says of itself: portaclGetInfo(), parsed.
+// The library's facts about itself: portaclGetInfo(), parsed.
 #ifndef PORTACL_TOOLS_LIBRARY_INFO_H_
 #define PORTACL_TOOLS_LIBRARY_INFO_H_
 
@@ -19,7 +19,7 @@ nlohmann::ordered_json LibraryInfo();
 // Kernels of an entry of LibraryInfo()["operators"], best first.
 std::vector<KernelInfo> KernelsOf(const nlohmann::ordered_json& kernels);
 
-// Those that an operator of the list has on this machine, best first; ref is the last. Throws
+// The kernels that an operator of the list has on this machine, best first; ref is the last. Throws
 // RuntimeFailure if the library does not list the operator.
 std::vector<std::string> AvailableKernels(const char* op);
 

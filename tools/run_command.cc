@@ -131,7 +131,7 @@ std::string ModeText(const golden::Call& call, const std::vector<double>& scales
   return fmt::format("{}", fmt::join(words, ", "));
 }
 
-// What was run, for both kinds of report.
+// The run, for both kinds of report.
 struct RunFacts {
   const RunOptions& options;
   const RunTask& task;

@@ -1,4 +1,4 @@
-// Names of operators, functions and graph operators, and what they stand for.
+// Names of operators, functions and graph operators, and their meaning.
 #include "tools/run_names.h"
 
 #include <fmt/format.h>

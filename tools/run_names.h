@@ -9,7 +9,7 @@
 
 namespace portacl::cli {
 
-// What a name stands for: a function of the aclnn API, or, if `graph` is not null, a graph operator
+// The meaning of a name: a function of the aclnn API, or, if `graph` is not null, a graph operator
 // of the same maths.
 struct RunChoice {
   const golden::OperatorRow* row = nullptr;
@@ -41,7 +41,7 @@ std::vector<std::string> RunWords();
 // "GridSampler2D or GridSampler3D" for GridSample: only programs call it, because its tensors or
 // attributes choose the operator. Null for any other name.
 const char* StandsFor(const std::string& name);
-// The names without a rank and what they stand for.
+// The names without a rank and their meaning.
 std::string AnyRankText();
 
 // The words with commas, in lines for the terminal.

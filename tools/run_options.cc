@@ -1,4 +1,4 @@
-// From the options of `portacl run` to a call: files, made data, shapes, and what does not fit.
+// From the options of `portacl run` to a call: files, made data, shapes, and refusals.
 #include "tools/run_options.h"
 
 #include <fmt/format.h>
@@ -487,7 +487,7 @@ class TaskBuilder {
     return found == options_.numbers.end() ? "" : found->second;
   }
 
-  // What the inputs leave open of the results' extents.
+  // Extents of the results that the inputs leave open.
   void BindSize(const std::vector<double>& scales) {
     for (const Parameter& number : With(row(), Role::kInteger)) {
       const std::string symbol = number.pattern, option = OptionName(number.native);

@@ -1,4 +1,4 @@
-// What the user wrote after `portacl run`, and the call that it means.
+// The user's words after `portacl run`, and the call that they mean.
 #ifndef PORTACL_TOOLS_RUN_OPTIONS_H_
 #define PORTACL_TOOLS_RUN_OPTIONS_H_
 

@@ -1,4 +1,4 @@
-// Tables, colours and the progress line, and where they are left out.
+// Tables, colours and the progress line; some places leave them out.
 #include "tools/terminal.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// Words on the command line that nothing takes: what they are, and what was meant.
+// Words on the command line that nothing takes: finds them, and suggests the words that were meant.
 #include "tools/usage_error.h"
 
 #include <fmt/format.h>
@@ -34,7 +34,7 @@ std::vector<std::string> Unexpected(const CLI::App& app) {
   return words;
 }
 
-// What nobody takes; empty if there is nothing.
+// The words that nothing takes; empty if there are none.
 std::string UnexpectedText(const CLI::App& app) {
   const CLI::App* command = &app;
   std::vector<std::string> words = Unexpected(app);  // before the command

@@ -13,7 +13,7 @@ constexpr T RoundUp(T value, std::type_identity_t<T> multiple) {
   return (value + multiple - 1) / multiple * multiple;
 }
 
-// Rounds bytes up to the end of a cache line.
+// Rounds up to whole cache lines: bytes, or elements, `line` to a cache line.
 template <class T>
 constexpr T WholeLines(T count, std::type_identity_t<T> line = 64) {
   return RoundUp(count, line);

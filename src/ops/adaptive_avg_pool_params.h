@@ -17,8 +17,8 @@ struct PoolWindow {
   bool operator==(const PoolWindow&) const = default;
 };
 
-// What element i of an axis of `extent` covers of an axis of `other`. The elements of one axis that
-// cover element j of the other are the window of j with the extents exchanged.
+// The window that element i of an axis of `extent` covers on an axis of `other`. The elements of
+// one axis that cover element j of the other are the window of j with the extents exchanged.
 constexpr PoolWindow PoolWindowOf(int64_t i, int64_t extent, int64_t other) {
   // i * other / extent, without overflow where extents are below 2^31 or one divides the other.
   const auto place = [&](int64_t at, int64_t up) {
@@ -31,7 +31,7 @@ constexpr PoolWindow PoolWindowOf(int64_t i, int64_t extent, int64_t other) {
 //   pooled[o] = sum over the window of o of image[i], then / k_d / k_h / k_w
 //   image_grad[i] = sum over all o with i in their window of pooled_grad[o] / k_d / k_h / k_w
 // Sums begin with +0 and add one after the other, in row-major order. Bytes, forward only: the
-// exact quotient, halves rounded up. Axes are d, h, w; those that a call lacks have an extent of 1.
+// exact quotient, halves rounded up. Axes are d, h, w; axes that a call lacks have an extent of 1.
 // Strides (n, c, d, h, w) in elements, any sign; 0 only in inputs.
 struct AdaptiveAvgPoolParams {
   base::DType dtype = base::DType::kFloat;

@@ -80,7 +80,7 @@ class AffineGridPlan final : public Plan {
                            grid.strides[last - 1], grid.strides[last]};
   }
 
-  // Of coordinate k: x along the last axis, y, z.
+  // Makes the places of coordinate k: x along the last axis, y, z.
   void MakePlaces(size_t k) {
     const int64_t count = params_.extents[2 - k];
     if (params_.dtype == base::DType::kDouble) {

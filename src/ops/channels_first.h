@@ -23,7 +23,7 @@ inline bool HasChannelsLast(const base::TensorDesc& tensor) {
   return tensor.shape.rank() == rank;
 }
 
-// Such a tensor with its axes moved; any other as it is.
+// A channels_last tensor with its axes moved; any other as it is.
 inline base::TensorDesc ChannelsFirst(const base::TensorDesc& tensor) {
   base::TensorDesc moved = tensor;
   if (!HasChannelsLast(tensor)) return moved;

@@ -81,7 +81,7 @@ constexpr const Places& PlacesOf(Op op) {
       ->at;
 }
 
-// A call by what its arguments are. Lists have been checked where a member says so.
+// A call's arguments by their meaning. Lists have been checked where a member says so.
 class Reader {
  public:
   explicit Reader(const Call& call) : call_(call), at(PlacesOf(call.signature().op)) {}

@@ -18,7 +18,7 @@ namespace {
 
 using base::Status;
 
-// Replaces the elements' addresses by what kernels may touch: other addresses in guard mode.
+// Replaces the elements' addresses by addresses that kernels may touch: others in guard mode.
 Status ResolveElements(const Plan& plan, Elements* elements) {
   const bool strict = Strict();
   if (!strict && !runtime::GuardEnabled()) return {};  // kernels use the same addresses
@@ -38,7 +38,7 @@ Status ResolveElements(const Plan& plan, Elements* elements) {
   return {};
 }
 
-// What the checker of orders wants to know of a plan's resolved elements.
+// The accesses of a plan's resolved elements, for the checker of orders.
 void AddAccesses(const Plan& plan, const Elements& elements, runtime::Work* work) {
   for (int i = 0; i < plan.num_tensors(); ++i) {
     const TensorSlot& slot = plan.tensor(i);

@@ -12,7 +12,7 @@
 
 namespace portacl::ops {
 
-// What phase 1 makes. Without storages the plan runs at the addresses that it was planned with.
+// The result of phase 1. Without storages the plan runs at the addresses that it was planned with.
 struct PlannedCall {
   std::shared_ptr<const Plan> plan;
   std::optional<Storages> storages;
@@ -54,8 +54,8 @@ class Executor {
   bool claimed_ = false;     // guarded by mutex_
 };
 
-// Resolves the storages to what kernels may touch and enqueues one run of a plan. `workspace` is
-// large enough; `keep_alive`, if any, lives until the run is over.
+// Resolves the storages to addresses that kernels may touch, and enqueues one run of a plan.
+// `workspace` is large enough; `keep_alive`, if any, lives until the run is over.
 base::Status LaunchPlan(std::shared_ptr<const Plan> plan, const Storages& storages, void* workspace,
                         void* stream, std::shared_ptr<void> keep_alive = nullptr);
 

@@ -1,4 +1,5 @@
-// Parameters of the grid sampler kernels: the forward function and what the backward one shares.
+// Parameters of the grid sampler kernels: of the forward function, and the common part of the
+// backward one.
 #ifndef PORTACL_OPS_GRID_SAMPLER_2D_PARAMS_H_
 #define PORTACL_OPS_GRID_SAMPLER_2D_PARAMS_H_
 
@@ -29,7 +30,7 @@ struct GridSampler2DShape {
   Interpolation interpolation = Interpolation::kBilinear;
   Padding padding = Padding::kZeros;
   bool align_corners = false;
-  double fill = 0;                // what taps outside hold, of padding kConstant
+  double fill = 0;                // of padding kConstant: the value of taps outside
   bool replaces_outside = false;  // a point outside the image is `outside_value`
   double outside_value = 0;
 };

@@ -1,5 +1,5 @@
-// Parameters of the grid sampler kernels on volumes, forward and backward: the images' ones with
-// one axis more.
+// Parameters of the grid sampler kernels on volumes, forward and backward: as for images, with one
+// axis more.
 #ifndef PORTACL_OPS_GRID_SAMPLER_3D_PARAMS_H_
 #define PORTACL_OPS_GRID_SAMPLER_3D_PARAMS_H_
 

@@ -1,5 +1,5 @@
 // The checks of grid sampling and its gradients, images and volumes, that other operators do not
-// share, and their places among the shared ones. Not the checks on memory.
+// share, and their places among the shared checks. Not the checks on memory.
 #include <string_view>
 
 #include "ops/call.h"
@@ -56,7 +56,7 @@ class Checker {
   bool extended() const {
     return call_.surface() == Surface::kNative || CurrentProfile() == Profile::kOpen;
   }
-  // What the newest pages have otherwise, beside the list of operators.
+  // Differences of the newest pages that are not in the list of operators.
   bool newest() const { return !extended() && FollowsNewestPages(); }
   bool has_cubic() const {
     if (extended() || volume()) return extended();
@@ -90,7 +90,7 @@ class Checker {
     return Mode(1, has_reflection());
   }
 
-  // Of a function that has all paddings.
+  // For a function that has all paddings.
   Status NativePadding() const {
     const int64_t padding = call_.mode(1);
     if (padding >= 0 && !call_.mode_word(1, static_cast<size_t>(padding)).empty()) return {};
@@ -199,7 +199,8 @@ class Checker {
                             grid_.desc->shape.ToString());
   }
 
-  // What portacl takes and the page of the image's operator does not list.
+  // Warns of arguments that portacl takes although the page of the image's operator does not list
+  // them.
   Status Warnings() const {
     if (call_.surface() == Surface::kNative) return {};
     if (forward_) return newest() ? WithinPage() : Status();

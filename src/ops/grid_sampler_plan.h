@@ -1,4 +1,4 @@
-// What the plans of grid sampling and of its gradients share.
+// The common part of the plans of grid sampling and of its gradients.
 #ifndef PORTACL_OPS_GRID_SAMPLER_PLAN_H_
 #define PORTACL_OPS_GRID_SAMPLER_PLAN_H_
 

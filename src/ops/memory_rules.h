@@ -14,7 +14,7 @@ namespace portacl::ops {
 base::Status CheckOwnPlaces(const Refusals& refusals, const char* name,
                             const base::TensorDesc& output);
 
-// The output called `name` overlaps what `other` names.
+// The output called `name` overlaps `other`.
 base::Status OverlapError(const Refusals& refusals, const char* name, const std::string& other);
 
 }  // namespace portacl::ops

@@ -148,7 +148,7 @@ class MsDeformAttnPlan final : public Plan {
   static constexpr size_t kInputs = kBackward ? 6 : 5;
   static constexpr int64_t kAlign = 64;
 
-  // Of the native API, which has the points of all levels on one axis, too.
+  // For the native API too, which has the points of all levels on one axis.
   void SetPoints(const TensorDesc& location) {
     const bool joined = location.shape.rank() == 5;
     params_.points =

@@ -95,7 +95,7 @@ class Checker {
     return refusals_.Refuse(rule, "{} has shape {}, but must be {} = {}", name,
                             tensor->shape.ToString(), symbols, wanted.ToString());
   }
-  // Of the output and its gradient: with heads and channels as one axis or two.
+  // For the output and its gradient: heads and channels are one axis or two.
   Status LikeOutput(Rule rule, const char* name, const TensorDesc& tensor) const {
     const Dims& value = in(kValue).shape;
     const int64_t queries = in(kLocation).shape[1];
@@ -154,7 +154,7 @@ class Checker {
     return {};
   }
 
-  // What the pages do not list and portacl takes.
+  // Warns of arguments that portacl takes although the pages do not list them.
   Status Warnings() const {
     if (native()) return {};
     for (size_t at = 0; at < call_.size(); ++at) {

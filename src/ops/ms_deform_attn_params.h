@@ -17,8 +17,8 @@ struct MsDeformAttnLevel {
   int64_t start = 0;
 };
 
-// What both directions read. Strides in elements, any sign; 0 only in tensors that are read.
-// Pointers are to the first element.
+// The parameters of both directions. Strides in elements, any sign; 0 only in tensors that are
+// read. Pointers are to the first element.
 struct MsDeformAttnShape {
   base::DType dtype = base::DType::kFloat;        // of value, output and their gradients
   base::DType point_dtype = base::DType::kFloat;  // of locations and weights: `dtype` or FLOAT

@@ -18,7 +18,7 @@ namespace {
 
 using base::Status;
 
-// What either direction's parameters call the tensor that is read and the one that is written.
+// The names of the read and the written tensor in either direction's parameters.
 struct Ends {
   const void*& from;
   void*& to;

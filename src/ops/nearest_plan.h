@@ -11,7 +11,7 @@
 
 namespace portacl::ops {
 
-// What a checked call asks for beside its tensors.
+// The arguments of a checked call beside its tensors.
 struct NearestCall {
   Nearest rule = Nearest::kExact;
   bool backward = false;

@@ -15,21 +15,21 @@
 
 namespace portacl::ops {
 
-// ---- what the list is made of ------------------------------------------------------------------
+// ---- the parts of the list ---------------------------------------------------------------------
 
 enum class Op {
 #define PORTACL_OPERATOR(Name, ...) k##Name,
 #include "operator_list.inc"
 };
 
-// What a parameter is: a row of kinds.h.
+// The kind of a parameter: a row of kinds.h.
 enum class Kind {
 #define PORTACL_KIND(Name, ...) k##Name,
   PORTACL_KINDS(PORTACL_KIND)
 #undef PORTACL_KIND
 };
 
-// What a parameter holds, in whatever type an API gives it.
+// The contents of a parameter, whatever type an API gives it.
 enum class Form {
   kRead,     // a tensor
   kWritten,  // a tensor
@@ -56,7 +56,7 @@ constexpr Form FormOf(Kind kind) {
 constexpr bool IsRead(Kind kind) { return FormOf(kind) == Form::kRead; }
 constexpr bool IsWritten(Kind kind) { return FormOf(kind) == Form::kWritten; }
 constexpr bool IsTensor(Kind kind) { return IsRead(kind) || IsWritten(kind); }
-// Of the graph API: handed over as an input tensor.
+// Whether the graph API hands it over as an input tensor.
 constexpr bool IsInput(Kind kind) { return IsRead(kind) || kind == Kind::kSizes; }
 
 struct Named {
@@ -107,7 +107,7 @@ class Words {
 using DTypeWords = Words<kDTypeNames>;
 using FormatWords = Words<kFormatNames>;
 
-// What the profiles accept. A profile without dtypes does not have the function.
+// The dtypes that the profiles accept. A profile without dtypes does not have the function.
 struct DTypesOfProfiles {
   DTypeWords atlas_a2 = {};  // and atlas-a3
   DTypeWords atlas_training = {};
@@ -136,14 +136,16 @@ struct Parameter {
   static constexpr size_t kMaxParts = 8;
 
   Kind kind;
-  const char* name;  // "" where this function lacks what others of the operator have: it is null
+  const char* name;  // "" if this function lacks it and others of the operator have it: it is null
   // Tensors, kInts and kSizes: the extents by symbol, "N,C,OH,OW". The same symbol is the same
   // number, and O stands before extents of the resized side. "*" is L, "H,W" or "D,H,W". kBools:
   // the outputs. kMode, kWord: the words, "zeros|border".
   const char* symbols;
-  // What an attribute that is not set is, or a pointer that is null; null where there must be one.
+  // The value of an attribute that is not set, or of a pointer that is null. Null if there must be
+  // one.
   const char* unset;
-  // Of a tensor that need not have the dtype of the others, as indices; null: the function's.
+  // The dtypes of a tensor that need not have the dtype of the others, such as indices. Null: the
+  // function's dtypes.
   const DTypesOfProfiles* dtypes;
 
   bool any_axes = false;  // the last symbol stands for all spatial axes
@@ -164,7 +166,7 @@ constexpr std::string_view PartOf(const Parameter& parameter, size_t index) {
 }
 constexpr size_t PartsOf(const Parameter& parameter) { return parameter.parts; }
 
-// Of all functions with these rows on their pages.
+// For all functions with these rows on their pages.
 inline constexpr DTypesOfProfiles kFloats = {.atlas_a2 = "FLOAT FLOAT16 BF16",
                                              .atlas_training = "FLOAT FLOAT16",
                                              .open = "FLOAT FLOAT16 BF16 DOUBLE"};
@@ -183,12 +185,12 @@ inline constexpr DTypesOfProfiles kImageSamplerFloats = {.atlas_a2 = "FLOAT FLOA
 inline constexpr DTypesOfProfiles kVolumeSamplerFloats = {.atlas_a2 = "FLOAT FLOAT16 DOUBLE",
                                                           .atlas_training = "FLOAT FLOAT16 DOUBLE",
                                                           .open = "FLOAT FLOAT16 BF16 DOUBLE"};
-// Of deformable attention, which the training product lacks.
+// For deformable attention, which the training product lacks.
 inline constexpr DTypesOfProfiles kAttentionFloats = {.atlas_a2 = "FLOAT FLOAT16 BF16",
                                                       .ascend_950 = "FLOAT FLOAT16 BF16",
                                                       .open = "FLOAT FLOAT16 BF16 DOUBLE"};
 inline constexpr DTypesOfProfiles kNativeFloats = {.open = "FLOAT FLOAT16 BF16 DOUBLE"};
-// Of RoiAlign.
+// For RoiAlign.
 inline constexpr DTypesOfProfiles kRoiFloats = {.atlas_a2 = "FLOAT FLOAT16",
                                                 .atlas_training = "FLOAT FLOAT16",
                                                 .open = "FLOAT FLOAT16 BF16 DOUBLE"};
@@ -203,7 +205,7 @@ inline constexpr DTypesOfProfiles kRoiGradientFloats = {.atlas_a2 = "FLOAT",
 inline constexpr DTypesOfProfiles kRoiIndices = {
     .atlas_a2 = "INT32", .atlas_training = "INT32", .ascend_950 = "INT32", .open = "INT32 INT64"};
 inline constexpr DTypesOfProfiles kNativePictures = {.open = "FLOAT FLOAT16 BF16 DOUBLE UINT8"};
-// Of tensors that hold indices.
+// For tensors that hold indices.
 inline constexpr DTypesOfProfiles kIndices = {.atlas_a2 = "INT32 INT64",
                                               .atlas_training = "INT32 INT64",
                                               .ascend_950 = "INT32 INT64",
@@ -215,7 +217,7 @@ struct Traits {
   FormatWords formats = {};
   FormatWords open_formats = {};        // in the profile open, where that has more
   FormatWords ascend_950_formats = {};  // the same of ascend-950
-  // What the newest pages have otherwise; empty: as above.
+  // Where the newest pages differ; empty: as above.
   DTypesOfProfiles newest_dtypes = {};
   FormatWords newest_formats = {};
   bool formats_may_differ = false;
@@ -252,7 +254,7 @@ struct Signature {
   std::span<const Parameter> parameters;
   const char* case_name;  // of functions of the aclnn API
 
-  // The position of parameter number `index` of a form; parameters.size() where there are fewer.
+  // The position of parameter number `index` of a form; parameters.size() if there are fewer.
   constexpr size_t PositionOf(Form form, size_t index) const {
     const auto row = static_cast<size_t>(form);
     return index < counts[row] ? positions[row][index] : parameters.size();
@@ -315,8 +317,8 @@ constexpr const Signature* FindByGraphName(std::string_view name) {
 
 constexpr const OperatorRow& RowOf(Op op) { return kOperators[static_cast<size_t>(op)]; }
 
-// The function of the aclnn API that calls `op` on tensors of `axes` spatial axes: the first, where
-// there are several. Null where there is none.
+// The function of the aclnn API that calls `op` on tensors of `axes` spatial axes. The first if
+// there are several, null if there is none.
 constexpr const Signature* AclnnOf(Op op, int axes, bool antialias = false) {
   for (const Signature* const function : kAclnnFunctions) {
     const Traits& traits = function->traits;

@@ -1,4 +1,5 @@
-// What a plan knows of its tensors. The rules on their memory are in memory_rules.cc.
+// A plan's tensors: their addresses, elements and description. The rules on their memory are in
+// memory_rules.cc.
 #include "ops/plan.h"
 
 #include <fmt/format.h>

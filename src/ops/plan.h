@@ -66,7 +66,7 @@ struct TensorSlot {
   bool has_elements() const { return nonempty; }
 };
 
-// What a call was asked for beside tensors, for the log of calls: by form, in the order of the
+// The arguments of a call beside tensors, for the log of calls: by form, in the order of the
 // signature.
 struct LoggedNumbers {
   explicit LoggedNumbers(const Call& call);
@@ -89,8 +89,8 @@ class Plan {
   // loops. Each part has elements of its own. Waits for the result.
   base::Status RunCall(std::span<const Elements> elements, void* workspace) const noexcept;
 
-  // Checks the values of tensors, known when the work runs. The native API refuses wrong ones; a
-  // stream has an error in strict mode, else a warning is logged.
+  // Checks the values of tensors, known when the work runs. The native API refuses wrong values. A
+  // stream has an error in strict mode; otherwise a warning is logged.
   virtual base::Status CheckContents(const Elements& /*elements*/) const { return {}; }
 
   // Computes from and into these elements (0, 0, ...). Waits for the result.
@@ -134,8 +134,8 @@ class Plan {
   // Shapes, dtype and kernel in one line, for logs and traces.
   std::string Describe() const;
 
-  // The rules on memory (memory_rules.cc) for the tensors at other storage addresses than the
-  // planned ones.
+  // The rules on memory (memory_rules.cc), for tensors whose storages are not at the planned
+  // addresses.
   base::Status CheckAddresses(const Storages& storages) const;
   // The rules that need only one tensor: not null, and room in a known allocation.
   base::Status CheckAddress(int index, const void* storage) const;
@@ -154,7 +154,7 @@ class Plan {
 
   // A flag of the function that names this call, where the call's own API has none.
   void LogFlag(size_t index, bool value) { logged_numbers_.flags[index] = value; }
-  // Of a call that no function of the aclnn API can repeat.
+  // For a call that no function of the aclnn API can repeat.
   void LeaveOutOfTheLog() { logged_ = nullptr; }
 
   std::string kernel_ = "none";
@@ -166,7 +166,7 @@ class Plan {
   bool may_alias_ = false;    // outputs may be anywhere in inputs and other outputs
   bool any_address_ = false;  // elements need not lie at multiples of their size
   bool in_place_ = false;     // the output stands in the signature as its first input
-  // Runs on the calling thread: what it computes with has threads of its own.
+  // Runs on the calling thread, because its library has threads of its own.
   bool own_threads_ = false;
 
  private:

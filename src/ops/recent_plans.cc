@@ -153,7 +153,7 @@ Status MakeOrReusePlan(const Call& call, PlannedCall* planned) {
   }
   if (std::shared_ptr<const Plan> plan = FindRecentPlan(words)) {
     const Storages storages = StoragesOf(call, *plan);
-    // What a new plan refuses, in the order of its refusals.
+    // The refusals of a new plan, in its order.
     if (plan->CheckAddresses(storages).ok()) {
       runtime::PrepareThreads();
       *planned = {std::move(plan), storages};

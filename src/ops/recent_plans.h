@@ -64,11 +64,12 @@ class CallWords {
 // The plan of a call of the same words, or null.
 std::shared_ptr<const Plan> FindRecentPlan(const CallWords& call);
 // Keeps a new plan if its call comes for the second time: plans of calls that all differ would fill
-// the caches. `warnings`: how many this thread had before the plan was made. A plan that brought
-// one is not kept, for each call repeats it; nor is a plan if a setting has changed since.
+// the caches. `warnings`: how many this thread had before the plan was made. A plan that brought a
+// warning is not kept, because each call repeats it. A plan is not kept either if a setting has
+// changed since.
 void KeepIfSeen(const CallWords& call, const std::shared_ptr<const Plan>& plan, uint64_t warnings);
 
-// MakePlan(), or the plan of a call that was equal but for the addresses of its tensors. The
+// MakePlan(), or the plan of an earlier call that differs only by the addresses of its tensors. The
 // addresses of this call are checked in either case. Plans of large calls are not kept: their
 // tables are large, too.
 base::Status MakeOrReusePlan(const Call& call, PlannedCall* planned);

@@ -18,7 +18,7 @@
 
 namespace portacl::ops {
 
-// What kind of rule a call broke, or why a right call cannot be served (kNoKernel, kNoMemory).
+// The kind of rule that a call broke, or why a right call cannot be served (kNoKernel, kNoMemory).
 enum class Rule {
   kNull,
   kUnknownOperator,
@@ -32,7 +32,7 @@ enum class Rule {
   kNoMemory
 };
 
-// What a rule of an operator's call is worth on the three surfaces; portacl.h has aclnn's codes.
+// The code of a broken rule on each of the three surfaces; portacl.h has aclnn's codes.
 inline int32_t CodeOf(Rule rule, Surface surface) {
   const bool graph = surface == Surface::kGraph;
   switch (rule) {
@@ -60,7 +60,7 @@ inline int32_t CodeOf(Rule rule, Surface surface) {
   return graph ? ACL_ERROR_INVALID_PARAM : ACLNN_ERR_PARAM_INVALID;
 }
 
-// A code of the runtime as the surface has it: to aclnn a stream that is not one is a wrong
+// A code of the runtime as the surface returns it. For aclnn a handle that is no stream is a wrong
 // parameter.
 inline int32_t RuntimeCodeOf(int32_t code, Surface surface) {
   if (surface == Surface::kGraph) return code;
@@ -80,7 +80,7 @@ class Refusals {
             fmt::format("{}: {}", op_, fmt::format(text, std::forward<Args>(args)...))};
   }
 
-  // What a failure of the runtime means for this call; success stays success.
+  // A failure of the runtime as a status of this call; success stays success.
   base::Status FromRuntime(const base::Status& status) const {
     if (status.ok()) return {};
     return {RuntimeCodeOf(status.code(), surface_), fmt::format("{}: {}", op_, status.message())};

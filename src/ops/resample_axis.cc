@@ -161,7 +161,7 @@ void ForTaps(const ResampleRule& rule, const Tap& tap, const End& end) {
 
 // ---- fixed-point weights ------------------------------------------------------------------------
 
-// As many bits behind the point as the largest weight leaves.
+// The number of bits behind the point; the largest weight must fit.
 int32_t ShiftOf(FixedWeights fixed, double largest) {
   if (fixed == FixedWeights::kPillow) return kMostShift;
   int32_t shift = 1;
@@ -169,7 +169,7 @@ int32_t ShiftOf(FixedWeights fixed, double largest) {
   return shift;
 }
 
-// Rounded, halves away from zero. Of windows that scales cut off some weights are huge: clamped.
+// Rounded, halves away from zero. If scales cut a window off, some weights are huge: clamped.
 int32_t FixedOf(FixedWeights fixed, double weight, int32_t shift) {
   const double most = fixed == FixedWeights::kPillow ? 1 << 26 : 32767;
   const double scaled = std::ldexp(weight, shift) + (weight < 0 ? -0.5 : 0.5);

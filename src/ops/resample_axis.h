@@ -45,7 +45,7 @@ class ResampleTable {
   // Forward, or its transpose, in which the taps of one destination ascend by output, then by tap.
   // Throws std::bad_alloc.
   ResampleTable(const ResampleRule& rule, bool backward);
-  // Of bytes: each of `out` destinations is the source that the rule says.
+  // For bytes: each of `out` destinations is the source that the rule says.
   ResampleTable(const NearestIndexRule& rule, int64_t in, int64_t out);
   ResampleTable(const ResampleTable&) = delete;
   ResampleTable& operator=(const ResampleTable&) = delete;

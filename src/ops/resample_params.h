@@ -32,7 +32,7 @@ struct ResampleAxis {
 // Weights of bytes are fixed-point numbers of two parts with 16 bits, lower + upper * kUpperPart.
 // A destination has an even number of taps, and two taps that follow each other share two entries.
 // These are both lower parts, then both upper parts, the first tap's in the lower bits. Upper parts
-// are 0 but where `shift` is kMostShift.
+// are 0 unless `shift` is kMostShift.
 inline constexpr int32_t kMostShift = 22;
 inline constexpr int32_t kUpperPart = 4096;
 

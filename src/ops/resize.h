@@ -9,10 +9,10 @@ namespace portacl::ops::resize {
 
 bool Is(const Call& call);
 
-// Its own checks and those that all operators share, in the order of its page.
+// Its own checks and the shared checks of all operators, in the order of its page.
 base::Status Check(const Call& call);
 
-// The call of another function as which a checked call is planned.
+// A checked call is planned as this call of another function.
 Call AsUpsample(const Call& call);
 
 }  // namespace portacl::ops::resize

@@ -51,7 +51,7 @@ TensorDesc Rows(const Call& call, TensorDesc boxes) {
   return boxes;
 }
 
-// The tensors of a call by what they are, in the order (N, C, H, W); boxes are (K, ...).
+// The tensors of a call by their meaning, in the order (N, C, H, W); boxes are (K, ...).
 struct Tensors {
   explicit Tensors(const Call& call)
       : pooled(Upright(call, IsBackward(call) ? *call.input(0) : *call.output(0))),

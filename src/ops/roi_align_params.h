@@ -67,7 +67,7 @@ struct RoiAxis {
   F bin = 0;            // length
   int64_t samples = 0;  // of a bin
 
-  // Of sample i.
+  // The coordinate of sample i.
   F At(int64_t of_bin, int64_t i) const {
     return (start + static_cast<F>(of_bin) * bin) +
            ((static_cast<F>(i) + F{0.5}) * bin) / static_cast<F>(samples);
@@ -158,7 +158,7 @@ base::ComputeType<T> RoiColumn(const RoiAlignParams& p, int64_t n, int64_t colum
       static_cast<const T*>(p.boxes)[n * p.box_stride[0] + column * p.box_stride[1]]);
 }
 
-// The image of roi n; -1 where it names none.
+// The image of roi n; -1 if it names none.
 template <class T>
 int64_t RoiImage(const RoiAlignParams& p, int64_t n) {
   if (p.has_indices) {
@@ -222,7 +222,7 @@ struct RoiCounted {
   int64_t last = 0;  // one behind
 };
 
-// Samples lie in ascending or descending order, so those that count stand together.
+// Samples lie in ascending or descending order, so the samples that count stand together.
 template <class F>
 RoiCounted RoiCountedOf(const RoiAxis<F>& axis, int64_t bin) {
   const auto split = [&](const auto& before) {

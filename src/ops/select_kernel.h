@@ -1,6 +1,6 @@
 // Chooses the kernel of a plan. It is the first in the operator's list that this CPU has and that
-// serves the parameters, or the forced one, by the forced path. Keeps it with what it planned, and
-// makes such plans.
+// serves the parameters, or the forced one, by the forced path. Keeps it with its kernel plan, and
+// makes plans of this kind.
 #ifndef PORTACL_OPS_SELECT_KERNEL_H_
 #define PORTACL_OPS_SELECT_KERNEL_H_
 
@@ -41,8 +41,8 @@ struct LeftOutNames {
 };
 LeftOutNames CheckLeftOut(const std::string& kernel, const std::string& path);
 
-// What PORTACL_IMPL or portaclSetImpl asks for: "avx2", "avx2:slab" or "avx2:-slab-gathered"; empty
-// if they ask for nothing.
+// The request of PORTACL_IMPL or portaclSetImpl: "avx2", "avx2:slab" or "avx2:-slab-gathered".
+// Empty if there is none.
 struct ForcedKernel {
   std::string name;
   std::string path;  // a text of base::PathChoice
@@ -55,8 +55,8 @@ inline ForcedKernel SplitForced(const std::string& text) {
   return {text.substr(0, colon), text.substr(colon + 1)};
 }
 
-// Why a call is refused that `forced` asks a certain path of `kernel` for (null: the operator has
-// no such kernel here).
+// Why a call is refused if `forced` asks for a path of `kernel` (null: the operator does not have
+// this kernel here).
 template <class Params>
 base::Status RefusePath(const Refusals& refusals, const ForcedKernel& forced,
                         const base::Kernel<Params>* kernel) {
@@ -74,7 +74,7 @@ base::Status RefusePath(const Refusals& refusals, const ForcedKernel& forced,
                          paths.empty() ? "none" : fmt::format("{}", fmt::join(paths, ", ")));
 }
 
-// Why a call is refused if `forced` leaves paths out: a name is wrong. Ok if none is.
+// Why a call is refused if `forced` leaves paths out: a name is wrong. Ok if all are right.
 inline base::Status CheckLeftOut(const Refusals& refusals, const ForcedKernel& forced) {
   const LeftOutNames names = CheckLeftOut(forced.name, forced.path);
   if (names.unknown.empty()) return {};
@@ -99,7 +99,7 @@ std::string LabelOf(const base::Kernel<Params>& kernel, const base::KernelPlan<P
   return label;
 }
 
-// The plan of the GPU's kernel, and what it is called.
+// The plan of the GPU's kernel, and the kernel's name.
 template <class Params>
 base::Status SelectGpuKernel(const Refusals& refusals, const KernelList<Params>& kernels,
                              const Params& params,
@@ -118,7 +118,7 @@ base::Status SelectGpuKernel(const Refusals& refusals, const KernelList<Params>&
                          "no kernel of the GPU serves this dtype, or an image of this size");
 }
 
-// The plan of the kernel chosen, and what it is called. A forced kernel falls to "ref" for
+// The plan of the kernel chosen, and the kernel's name. A forced kernel falls to "ref" for
 // parameters that it does not serve, and for operators that it lacks. A forced path does not fall
 // to "ref". A kernel with paths left out does not either, if one of these paths serves.
 template <class Params>
@@ -185,7 +185,7 @@ class PlannedKernel {
   // "avx512:x2", or the name alone if the plan has no path of its own.
   const std::string& label() const { return label_; }
 
-  // What the caller must bring: room to align the kernel's own workspace, wherever it starts.
+  // The caller's workspace has room to align the kernel's own, wherever it starts.
   uint64_t workspace_size() const {
     return plan_->workspace_size() == 0 ? 0 : plan_->workspace_size() + kAlign;
   }
@@ -196,7 +196,7 @@ class PlannedKernel {
   std::string label_;
 };
 
-// The plan of a checked call, from what MadePlan's constructor takes.
+// The plan of a checked call, from the arguments of MadePlan's constructor.
 template <class MadePlan, class... Arguments>
 base::Status MakePlanOf(std::shared_ptr<const Plan>* plan, const Arguments&... arguments) {
   const runtime::FpEnvironment environment;  // the caller's rounding mode must not reach tables

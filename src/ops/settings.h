@@ -10,7 +10,7 @@
 
 namespace portacl::ops {
 
-// What the aclnn and graph APIs accept.
+// The calls that the aclnn and graph APIs accept.
 enum class Profile { kAtlasA2, kAtlasA3, kAtlasTraining, kAscend950, kOpen };
 
 Profile CurrentProfile();
@@ -19,10 +19,10 @@ const char* ProfileName(Profile profile);
 void SetProfile(Profile profile);
 // "atlas-a2, atlas-a3, atlas-training, ascend-950, open"
 const char* ProfileChoices();
-// What PORTACL_PROFILE holds if that is no profile (the default one is used then), else "".
+// The text of PORTACL_PROFILE if it is no profile (the default profile is used then), else "".
 std::string UnknownProfile();
 
-// The pages that count: the old ones that the first operators follow (8.x), or the newest (9.x).
+// The pages that count: the old pages that the first operators follow (8.x), or the newest (9.x).
 enum class Edition { k8, k9 };
 
 Edition CurrentEdition();

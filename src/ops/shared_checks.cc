@@ -23,7 +23,7 @@ bool IsNull(const Argument& argument) {
       argument);
 }
 
-// The extents of a tensor's rank: a "*" stands for as many as the call has spatial axes.
+// The rank of a tensor. A "*" stands for all spatial axes of the call.
 int RankOf(const Parameter& tensor, int axes) {
   const auto parts = static_cast<int>(PartsOf(tensor));
   return tensor.any_axes ? parts - 1 + axes : parts;

@@ -5,7 +5,7 @@
 
 namespace portacl::ops {
 
-// Of 0 <= x < 10, in radians; off by 0.6 units in the last place at most.
+// For 0 <= x < 10, in radians. Off by 0.6 units in the last place at most.
 double Sine(double x);
 
 }  // namespace portacl::ops

@@ -7,7 +7,7 @@
 
 namespace portacl::ops {
 
-// The elements that a tensor has in memory at most: an axis of stride 0 repeats the same ones.
+// The most elements that a tensor has in memory: an axis of stride 0 repeats the same elements.
 inline double ElementsInMemory(const TensorSlot& tensor) {
   double elements = 1;
   for (int axis = 0; axis < tensor.desc.shape.rank(); ++axis) {

@@ -1,5 +1,5 @@
-// The checks of resizing and of its gradients that other operators do not share, and where they
-// stand among the shared ones. Not the checks on memory.
+// The checks of resizing and of its gradients that other operators do not share, and their places
+// among the shared checks. Not the checks on memory.
 #include <array>
 #include <cmath>
 #include <string>
@@ -25,7 +25,7 @@ using base::TensorDesc;
 using upsample::PageRules;
 using upsample::Sides;
 
-// What the checks of all resizing share.
+// The common part of all checks of resizing.
 class ResizeChecks {
  protected:
   explicit ResizeChecks(const Call& call)
@@ -206,7 +206,7 @@ class Checker : ResizeChecks {
     return Fits(output_size->data(), output_name, sides_.out, to_name(), to(), Rule::kOutput);
   }
 
-  // What a gradient by its image's shape writes.
+  // For a gradient that writes a tensor of its image's shape.
   Status LikeImage(const TensorDesc& image) const {
     if (ChannelsFirstShape(image) == sides_.in) return {};
     return refusals_.Refuse(Rule::kOutput, "{} has shape {}, but must be like {} {}", to_name(),
@@ -259,7 +259,7 @@ class Checker : ResizeChecks {
     return from().format == base::Format::kNHWC || from().format == base::Format::kNDHWC;
   }
 
-  // The spatial extents of `shape`, of `tensor`, are what a list says.
+  // The spatial extents of `shape`, of `tensor`, are equal to a list's.
   template <class Name>
   Status Fits(const int64_t* extents, const Name& list, const Dims& shape, const char* name,
               const TensorDesc& tensor, Rule rule) const {

@@ -1,4 +1,4 @@
-// How large the pages of resizing say that tensors may be, without an error row for larger ones.
+// The largest tensors by the pages of resizing, which have no error row for larger ones.
 #ifndef PORTACL_OPS_UPSAMPLE_LIMITS_H_
 #define PORTACL_OPS_UPSAMPLE_LIMITS_H_
 

@@ -35,9 +35,9 @@ bool AlignCorners(const Call& call);
 bool Antialias(const Call& call);
 // The release of Pillow that a picture is resized as, 12 or 13; 0: as PyTorch does.
 int PillowRelease(const Call& call);
-// Of the graph names that have the attribute half_pixel_centers (exact_mode).
+// For graph names that have the attribute half_pixel_centers (exact_mode).
 bool HalfPixelCenters(const Call& call);
-// Neither that nor corners: places are counted from the first elements' outer edges.
+// Neither half pixels nor corners: places are counted from the first elements' outer edges.
 bool FromTopLeft(const Call& call);
 
 Nearest NearestRuleOf(const Call& call);

@@ -81,8 +81,8 @@ class Library {
     return nullptr;
   }
 
-  // dlsym() looks into what a library is linked to as well, libportacl.so for one, which would then
-  // be judged by itself.
+  // dlsym() also looks into libraries that a library is linked to, such as libportacl.so. That one
+  // would then be judged by itself.
   void* FindOwn(const char* name) {
     std::string elsewhere;
     for (const Loaded& library : loaded_) {
@@ -96,7 +96,7 @@ class Library {
                                           folder_.empty() ? files_.at(0) : folder_));
   }
 
-  // Name and file of what was found since the last call.
+  // Name and file of the functions that were found since the last call.
   std::vector<std::pair<std::string, std::string>> TakeNews() { return std::exchange(news_, {}); }
 
  private:
@@ -142,7 +142,7 @@ class Library {
   }
 
   // DrivingSDK's names, which portacl has in a library beside its own. A vendor's library of that
-  // name does not name what portacl's asks libportacl.so for.
+  // name does not name the functions that portacl's asks libportacl.so for.
   static bool IsPortaclsToo(const std::string& file) {
     const fs::path portacl = FileOf(dlsym(RTLD_DEFAULT, "portaclGetVersion"));
     if (fs::path(file) != portacl.parent_path() / "libcust_opapi.so") return false;
@@ -164,7 +164,7 @@ class Library {
   std::vector<std::pair<std::string, std::string>> news_;
 };
 
-// What the parent reads: the standard output that this process began with.
+// The parent reads the standard output that this process began with.
 class Answer {
  public:
   explicit Answer(int file) : file_(file) {}
@@ -215,7 +215,7 @@ void RunLine(AclnnCaller& caller, Library& library, const std::string& line, Ans
   size_t space = 0;
   auto hardships = static_cast<Hardships>(std::stoul(line, &space));
   const Case c = ParseCase(line.substr(space + 1));
-  // Of a refusal there is nothing to see a second time.
+  // A second call of a refusal would show nothing new.
   if (c.expect != 0) hardships &= ~Hardships{kSecondCall};
   Call calls[] = {MakeCall(c), MakeCall((hardships & kOtherData) != 0 ? SecondOf(c) : c)};
   std::vector<AclnnOutcome> outcomes;

@@ -1,4 +1,4 @@
-// What the demo's scenes share: the photographs, forward functions and small pictures.
+// The common part of the demo's scenes: the photographs, forward functions and small pictures.
 #ifndef PORTACL_TOOLS_DEMO_FORWARD_H_
 #define PORTACL_TOOLS_DEMO_FORWARD_H_
 

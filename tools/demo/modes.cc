@@ -21,7 +21,7 @@ HostTensor WideGrid() {
   });
 }
 
-// What of inputGrad is shown: a few pixels with the points around them, or everything.
+// The part of inputGrad that is shown: a few pixels with the points around them, or everything.
 struct Mode {
   const char* name;
   const char* file;

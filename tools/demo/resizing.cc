@@ -41,7 +41,8 @@ Status MakePlan(const Kernel& kernel, Direction direction, const Tensor& from, c
                  : plan.upsample_linear_backward(from, to, false, antialias);
 }
 
-// Of (N, C, H, W): the same with other extents, or the gradient for an input of these extents.
+// Takes (N, C, H, W). Gives the same with other extents, or the gradient for an input of these
+// extents.
 HostTensor Resized(const Kernel& kernel, Direction direction, const HostTensor& from,
                    int64_t height, int64_t width) {
   HostTensor to(from.dtype(), {from.extent(0), from.extent(1), height, width}, kernel.name);

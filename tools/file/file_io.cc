@@ -13,7 +13,8 @@
 namespace portacl::cli {
 namespace {
 
-// Of a file or folder, that there is none included; throws BadInput if the system does not tell.
+// The status of a file or folder, also of one that is not there. Throws BadInput if the system does
+// not tell.
 std::filesystem::file_status StatusOf(const std::string& path) {
   std::error_code error;
   const auto status = std::filesystem::status(path, error);

@@ -26,7 +26,7 @@ NpyArray ReadNpyArray(const std::string& path);
 // How files call the type; bfloat16, which NumPy does not have, goes as its bits, "<u2".
 std::string NpyDescr(DataType dtype);
 
-// What stands before the data in a file of version 1.0.
+// The bytes before the data in a file of version 1.0.
 std::string NpyHead(const std::string& descr, const Shape& shape);
 
 // Writes version 1.0 in C order. Throws BadInput for bfloat16, which NumPy does not have.

@@ -11,7 +11,7 @@
 
 namespace portacl::cli {
 
-// What the options say about a tensor that is to be read or made.
+// The options of a tensor that is to be read or made.
 struct TensorRequest {
   std::string option;             // "--grad-output", for messages
   std::string source;             // a file, `ones` or `random:SEED`
@@ -30,7 +30,7 @@ enum class PictureStyle { kValues, kFlow };
 // dtype: to be called before the work is done.
 void CheckOutputPath(const std::string& path, DataType dtype);
 
-// Writes the file and returns what a reader of it has to know ("grey = 0, ...", "" for numbers).
+// Writes the file and returns a note for its readers ("grey = 0, ...", "" for numbers).
 std::string SaveTensor(const std::string& path, const HostTensor& tensor, PictureStyle style,
                        std::optional<ValueRange> range);
 

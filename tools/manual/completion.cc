@@ -25,7 +25,7 @@ std::vector<std::string> AllSpellings(const CLI::App& command) {
   return all;
 }
 
-// "words='ones random:' kind=file": what stands behind an option or in a position.
+// "words='ones random:' kind=file": the words behind an option or in a position.
 std::string BashWords(const OptionWords& words) {
   return fmt::format("words='{}' kind={}", fmt::join(words.words, " "),
                      words.files     ? "file"
@@ -78,7 +78,7 @@ std::string ZshText(const std::string& text) {
   return escaped;
 }
 
-// ":name:action": what stands behind an option or in a position.
+// ":name:action": the words behind an option or in a position.
 std::string ZshValue(const CLI::Option& option) {
   const OptionWords words = WordsOf(option);
   const std::string name =

@@ -39,7 +39,7 @@ constexpr Meaning kEnvironment[] = {
     {"NO_COLOR", "1: no colours"},
 };
 
-// Text of man(7): a backslash, hyphens that are typed, and what would begin a request.
+// Escapes text for man(7): backslashes, typed hyphens, and characters that would begin a request.
 std::string Escaped(const std::string& text) {
   std::string escaped;
   for (const char c : text) {

@@ -1,4 +1,4 @@
-// What may stand behind an option, as the parser's own table says it: for completion.
+// The words that may stand behind an option, by the parser's own table: for completion.
 #ifndef PORTACL_TOOLS_MANUAL_OPTION_WORDS_H_
 #define PORTACL_TOOLS_MANUAL_OPTION_WORDS_H_
 

@@ -103,7 +103,7 @@ void PrintDevices(uint32_t count, const std::vector<Process>& processes) {
   for (uint32_t device = 0; device < count; ++device) {
     fmt::print("| {:<5} {:<20}| {:<14}| {:<11} {:<17} {:<21}|\n", device, aclrtGetSocName(), "OK",
                "-", "-", "0    / 0");
-    // All devices are memory of this machine: each shows what all processes have.
+    // All devices are memory of this machine: each shows the memory of all processes.
     fmt::print("| {:<26}| {:<14}| {:<11} {:<17} {:<21}|\n", 0, "NA", 0, "0    / 0",
                fmt::format("{:<4} / {}", used, TotalMegabytes(device)));
     fmt::print("{}", kDoubleRule);

@@ -12,7 +12,7 @@
 
 namespace portacl::golden {
 
-// What a call of one argument becomes.
+// One argument of a call as the library gets it: a handle or a number.
 struct Handle {
   aclTensor* tensor = nullptr;
   aclIntArray* ints = nullptr;

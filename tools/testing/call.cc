@@ -50,7 +50,7 @@ class Extents {
     if (c.expect == 0) CheckOutputSize();
   }
 
-  // What `given` says, or the extents of parameter i by its pattern.
+  // The extents in `given`, or the extents of parameter i by its pattern.
   Shape Of(size_t i, const std::optional<Shape>& given) const {
     if (given) return *given;
     const Parameter& row = case_.op->parameters[i];
@@ -201,7 +201,8 @@ void StoreNumber(int32_t dtype, double value, std::byte* at) {
   cli::StoreElement(static_cast<DataType>(dtype), value, at);
 }
 
-// What the grid points at: the input's spatial extents, 1 if a refusal makes no sense of them.
+// The image that the grid points at: the input's spatial extents, 1 if a refusal makes no sense of
+// them.
 GridFrame FrameOf(const Call& call, const Shape& grid) {
   GridFrame frame;
   const size_t axes = call.op->axes;
@@ -284,7 +285,7 @@ void ApplyMask(Call& call) {
   }
 }
 
-// What a case says by leaving a number out.
+// The number that a case means by leaving it out.
 std::vector<int64_t> DefaultIntegers(const OperatorRow& op, const Parameter& row) {
   if (row.role == Role::kInteger) return {static_cast<int64_t>(row.unset)};
   if (row.role != Role::kMask) return {0};

@@ -58,7 +58,7 @@ class ViewTensor {
  private:
   template <class Visit>
   void ForEachPosition(Visit visit) const;
-  // Of each byte of the storage, whether the view has it; nothing if it has all.
+  // For each byte of the storage, whether the view has it; nothing if it has all.
   std::vector<bool> Inside() const;
 
   int32_t dtype_ = 0;

@@ -37,12 +37,13 @@ aclFormat FormatOf(const std::optional<std::string>& name) {
   return ACL_FORMAT_UNDEFINED;
 }
 
-// What every case needs: looked up before the first, so that none begins without it.
+// Functions that every case needs: looked up before the first case, so that none begins without
+// them.
 constexpr const char* kNeeded[] = {
     "aclInit",           "aclFinalize",        "aclrtSetDevice",         "aclrtResetDevice",
     "aclrtCreateStream", "aclrtDestroyStream", "aclrtSynchronizeStream", "aclrtMalloc",
     "aclrtFree",         "aclrtMemcpy",        "aclCreateTensor",        "aclDestroyTensor"};
-// What kOnTheStream needs.
+// Functions that kOnTheStream needs.
 constexpr const char* kForTheStream[] = {"aclrtLaunchHostFunc", "aclrtMemcpyAsync",
                                          "aclrtMallocHost", "aclrtFreeHost"};
 
@@ -86,7 +87,7 @@ class Execution {
   Execution(const Execution&) = delete;
   Execution& operator=(const Execution&) = delete;
 
-  // What the library did that it must not; "" for nothing.
+  // The library's forbidden act; "" for none.
   std::string Run(const Operation& operation, Timing& timing) {
     const std::string phase1 = std::string(operation.function) + "GetWorkspaceSize";
     void* const plan = functions_.FindOwn(phase1);
@@ -100,7 +101,7 @@ class Execution {
     functions_.Check(operation.phase1(plan, handles_, results), phase1);
     timing.plan_seconds = planning.Seconds();
     timing.workspace_size = results.workspace_size;
-    // Accepted: that is all there is to know, and nobody knows what a run of it would do.
+    // Accepted: more need not be known, and nobody knows what a run of it would do.
     if (call_.source.expect != 0) return "";
     if (Has(kHandlesGone)) DestroyHandles();
     MakeWorkspace(results.workspace_size);
@@ -340,7 +341,7 @@ class Execution {
     std::optional<int64_t> before, after;
   };
 
-  // What was touched and is whole was read.
+  // Memory that was touched and is whole was read.
   void LookBeside(const Fence& fence, const std::string& name, const Touch& touched) {
     if (fence.data == nullptr) return;
     std::vector<std::byte> before(fence.before), after(fence.after);

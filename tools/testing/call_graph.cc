@@ -157,7 +157,7 @@ class GraphArguments {
     return values;
   }
 
-  // As they are given: what a scale becomes is the library's to say.
+  // As they are given: the library decides what a scale becomes.
   std::vector<float> GivenScales() const {
     std::vector<float> scales;
     for (const size_t i : call_.With(Role::kReal)) {

@@ -1,4 +1,5 @@
-// Lines of the log to fields, fields to cases, and of each case what does not follow from the rest.
+// Turns lines of the log into fields, and fields into cases. A case keeps only fields that do not
+// follow from others.
 #include "tools/testing/call_log.h"
 
 #include <fmt/format.h>

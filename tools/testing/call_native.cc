@@ -35,8 +35,8 @@ bool JoinPoints(Shape& shape, Shape& strides) {
   return true;
 }
 
-// Gives the arguments one behind the other: what means the same stands in the same order in both
-// APIs, form by form.
+// Gives the arguments one behind the other. Arguments of the same meaning stand in the same order
+// in both APIs, form by form.
 class Arguments {
  public:
   Arguments(const Call& call, std::deque<PackedTensor>& packed)
@@ -45,7 +45,7 @@ class Arguments {
   template <class T>
   T Next(ops::Kind kind) {
     const Role role = RoleOf(kind);
-    // What a function of the other API lacks is null, or what that function is.
+    // An argument that the aclnn function lacks is null, or follows from which function it is.
     const bool lacks = used_.at(static_cast<size_t>(role)) == call_.With(role).size();
     if constexpr (std::is_same_v<T, const portaclTensor*>) {
       return lacks ? nullptr : View(Next(role));

@@ -22,7 +22,7 @@ struct PackedTensor {
   std::vector<std::byte> elements;
 };
 
-// A call that is planned: what the library has to say of it, and its runs.
+// A planned call: the library's answer to it, and its runs.
 class NativePlan {
  public:
   // code() is not 0 if the library refuses the call.

@@ -21,7 +21,7 @@ namespace portacl::golden {
 
 using cli::Shape;
 
-// What a case says about one parameter of its operator; what it leaves out is derived (call.h).
+// The parts of a case for one parameter of its operator. Missing ones are derived (call.h).
 struct ArgumentCase {
   std::optional<Shape> shape;                    // tensors
   std::optional<std::string> layout;             // tensors: a word, instead of strides

@@ -92,7 +92,7 @@ void AddStack(const void* context) {
   for (auto* frame = first; frame != end; ++frame) {
     Dl_info info{};
     if (dladdr(*frame, &info) == 0 || info.dli_fname == nullptr) continue;
-    // A call returns to what may be another line: it is just before.
+    // The line of a return address may be the next one: the call lies just before that address.
     const uintptr_t address = reinterpret_cast<uintptr_t>(*frame) - (frame == first ? 0 : 1);
     Add("\n{} {:#x} {}", info.dli_sname != nullptr ? info.dli_sname : "?",
         address - reinterpret_cast<uintptr_t>(info.dli_fbase), info.dli_fname);

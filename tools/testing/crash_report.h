@@ -1,4 +1,4 @@
-// What a process that crashes tells of it: the address, the tensor beside it, the stack.
+// The report of a process that crashes: the address, the tensor beside it, the stack.
 #ifndef PORTACL_TOOLS_TESTING_CRASH_REPORT_H_
 #define PORTACL_TOOLS_TESTING_CRASH_REPORT_H_
 

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kRoundingsOfAnAxis = 6;  // in a term: a distance, a polynomial, a product
 
-// What one source adds to one destination.
+// The term that one source adds to one destination.
 template <class Wide>
 struct Tap {
   int64_t index = 0;

@@ -77,7 +77,7 @@ Exact Finished(const std::vector<Sum<Wide>>& sums, DataType dtype, int roundings
 // Of nearest and nearest-exact resizing.
 std::vector<Exact> ExactNearest(const Call& call);
 
-// What ExactOutputs() is of, by the operator's own part of its name in the list.
+// ExactOutputs() is made of these: one function for each operator's checks in the list.
 #define PORTACL_OPERATOR(Name, name, Checks, Params) std::vector<Exact> Exact##Checks(const Call&);
 #include "src/ops/operator_list.inc"
 

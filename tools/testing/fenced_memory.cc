@@ -38,7 +38,7 @@ std::vector<std::byte> Canaries(const Fence& fence, size_t count) {
   return bytes;
 }
 
-// ---- Watched pages: what the handler reads, which may be on any thread. -------------------------
+// ---- Watched pages: data of the handler, which may be on any thread. ----------------------------
 
 struct Watched {
   std::atomic<uintptr_t> begin{0}, end{0};  // whole pages; 0: none

@@ -15,7 +15,7 @@ namespace portacl::golden {
 
 // Which side of the data is the border of a page.
 enum class Edge { kBeginning, kEnd };
-// What lies around the data: bytes that change from one to the next; NaN (0xFF); 0.
+// The bytes around the data: bytes that change from one to the next; NaN (0xFF); 0.
 enum class Canary { kPattern, kNaN, kZero };
 
 struct Fence {
@@ -35,7 +35,7 @@ std::vector<std::byte> CanariesBefore(const Fence& fence);
 std::vector<std::byte> CanariesAfter(const Fence& fence);
 
 // "" if both sides are whole; "was written 4 bytes past its end (its first byte there is 24)".
-// The spans are copies of what lies on either side.
+// The spans are copies of the bytes on either side.
 std::string DescribeBroken(const Fence& fence, const std::vector<std::byte>& before,
                            const std::vector<std::byte>& after);
 

@@ -94,7 +94,7 @@ void SetAligned(Case& c, bool aligned) {
   if (c.op->aligns()) ArgumentOf(c, "alignCorners").integers = {aligned ? 1 : 0};
 }
 
-// Shapes alone, and what does not depend on the operator's kind of resizing.
+// Shapes alone, and cases that do not depend on the operator's kind of resizing.
 void AddResizedShapes(const Case& base, bool empty, std::vector<Case>& cases) {
   const auto add = [&](const Shape& small, const Shape& large) {
     Case c = base;

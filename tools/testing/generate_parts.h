@@ -1,4 +1,4 @@
-// What the makers of case lists share.
+// The common part of the makers of case lists.
 #ifndef PORTACL_TOOLS_TESTING_GENERATE_PARTS_H_
 #define PORTACL_TOOLS_TESTING_GENERATE_PARTS_H_
 

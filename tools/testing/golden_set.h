@@ -22,7 +22,7 @@ namespace portacl::golden {
 
 inline constexpr int kManifestVersion = 1;
 
-// What a case's outputs must be.
+// The outputs that a case must have.
 struct GoldenOutput {
   std::string parameter;
   DataType dtype = DataType::kFloat32;

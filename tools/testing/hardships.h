@@ -1,5 +1,6 @@
-// What a library under test meets beside its arguments: things that a right kernel does not notice.
-// A kernel that is right only without one of them has the fault that its row names.
+// Hardships: conditions that a library under test meets beside its arguments. A right kernel does
+// not notice them. A kernel that is right only without one of them has the fault that its row
+// names.
 #ifndef PORTACL_TOOLS_TESTING_HARDSHIPS_H_
 #define PORTACL_TOOLS_TESTING_HARDSHIPS_H_
 

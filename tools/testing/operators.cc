@@ -50,8 +50,8 @@ const char* AffinePattern(std::string_view parameter, size_t axes) {
   return axes == 2 ? "N,H,W,2" : "N,D,H,W,3";
 }
 
-// What the native API calls parameter `p` of `function`: what means the same stands in the same
-// order, form by form.
+// The native API's name of parameter `p` of `function`. Parameters of the same meaning stand in the
+// same order, form by form.
 const char* NativeName(const ops::Signature& function, const ops::Parameter& p) {
   const ops::Form form = ops::FormOf(p.kind);
   const auto same = [form](const ops::Parameter& other) { return ops::FormOf(other.kind) == form; };

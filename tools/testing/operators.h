@@ -35,9 +35,9 @@ struct Parameter {
   bool narrow = false;   // kReal: the function takes a float
   // The name of the tensor, mode or flag in portacl's own API; "" if that API lacks it.
   const char* native = "";
-  // kReal, kInteger: what a case says by leaving the number out.
+  // kReal, kInteger: the number that a case means by leaving it out.
   double unset = 0;
-  // A tensor that has not the dtype of the others: its aclDataType.
+  // The aclDataType of a tensor that does not have the dtype of the others.
   std::optional<int32_t> dtype = {};
 };
 
@@ -84,7 +84,7 @@ struct OperatorRow {
 // Whether a function copies bytes (kUInt8 of tools/tensor/element.h). Weighed bytes are no cases.
 bool TakesBytes(const OperatorRow& op);
 
-// What the page of a function says beside the list.
+// Rules of a function's page that are not in the list.
 struct PageFacts {
   bool refuses_negative_scales = false;   // elsewhere they count as none
   bool ignores_unfitting_scales = false;  // those that do not make outputSize of inputSize
@@ -107,7 +107,7 @@ std::vector<std::string> OperatorNames();
 
 // The message for a name that is none of `names`, with the names that may be meant.
 std::string UnknownOperator(const std::string& name, const std::vector<std::string>& names);
-// What FindOperator() takes.
+// The names that FindOperator() takes.
 std::vector<std::string> OperatorWords();
 
 inline bool IsTensor(Role role) { return role == Role::kInput || role == Role::kOutput; }

@@ -42,7 +42,8 @@ class OtherProcess {
   // Throws BadInput if the library cannot be used at all.
   Answer Ask(const Case& c, Hardships hardships);
 
-  // What the library's runtime lacks for kOnTheStream; "" for nothing, and before the first case.
+  // The functions that the library's runtime lacks for kOnTheStream; "" for none, and before the
+  // first case.
   const std::string& missing() const { return missing_; }
 
  private:

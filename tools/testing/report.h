@@ -1,4 +1,4 @@
-// What a report shows of a case: its verdict, and each output reduced to small pictures.
+// The part of a report for one case: its verdict, and each output reduced to small pictures.
 #ifndef PORTACL_TOOLS_TESTING_REPORT_H_
 #define PORTACL_TOOLS_TESTING_REPORT_H_
 

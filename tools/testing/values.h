@@ -32,7 +32,7 @@ std::vector<std::string> ValueWords(bool grid);
 // "" if `spec` is one of the above, else the problem.
 std::string ValuesProblem(const std::string& spec, bool grid);
 
-// What a grid points at.
+// The image that a grid points at.
 struct GridFrame {
   std::vector<int64_t> points;  // its own extents without the batch and the last: OH, OW
   std::vector<int64_t> image;   // spatial extents of the image: H, W

@@ -1,4 +1,4 @@
-// Is a result right? The standards, and what they say of one output.
+// Is a result right? The standards, and their verdicts on one output.
 #ifndef PORTACL_TOOLS_TESTING_VERDICT_H_
 #define PORTACL_TOOLS_TESTING_VERDICT_H_
 
@@ -27,8 +27,8 @@ struct StandardOptions {
   double rtol = 0, atol = 0;
   int64_t ulp = 0;
   double factor = 2;
-  // Results come from memory that began as UnwrittenElement() (call.h): what still is that is wrong
-  // whatever is wanted, and called so.
+  // Results come from memory that began as UnwrittenElement() (call.h). An element that is still
+  // that is wrong, whatever is wanted, and is called unwritten.
   bool knows_unwritten = false;
 };
 // "within the bound", "within 3 ULP", ...

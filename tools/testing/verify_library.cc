@@ -96,7 +96,7 @@ class Counts {
   std::map<std::string, int> counts_;
 };
 
-// What both calls of a case must give.
+// The results that both calls of a case must give.
 struct Wanted {
   explicit Wanted(const Case& c)
       : first(ComputeGolden(c)), second(c.expect == 0 ? ComputeGolden(SecondOf(c)) : first) {}
@@ -270,8 +270,8 @@ class FaultFinder {
     return true;
   }
 
-  // What cannot come back without the kernel being wrong. Inputs that the stream writes are not
-  // there before, so kOnTheStream does not come back alone.
+  // Brings hardships back one by one. If one makes the kernel wrong, its fault is named. Inputs
+  // that the stream writes are not there before, so kOnTheStream does not come back alone.
   std::string SeveralFaults(const Wanted& wanted) const {
     Hardships borne = 0;
     std::string faults;

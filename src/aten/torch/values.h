@@ -38,7 +38,7 @@ struct Argument {
   c10::IValue plain;        // of other arguments
 };
 
-// Reads an argument. Throws c10::Error for what PyTorch has not, in words with the parameter's
+// Reads an argument. Throws c10::Error for a type that PyTorch lacks, in words with the parameter's
 // name.
 Argument ReadArgument(const Parameter& parameter, const Value& value);
 
