@@ -7,10 +7,11 @@
 #   PORTACL_TREE_BUILD      where they are made; its files/ holds the files of versions
 
 # Names that programs link or load. They are links to one file, so a program that loads several of them
-# still gets one library with one state. The first line has functions of its own here; torch_npu names
-# those of the second, programs for newer toolkits those of the third. Those of the last two are for the
-# linker alone: programs pass them and call nothing in them, and nothing of theirs is here.
-# No regular file may be called libopapi_*.so: torch_npu opens such a file as a library of operators.
+# still gets one library with one state. The first line has functions of its own here. torch_npu
+# names the libraries of the second line, programs for newer toolkits the third line's. The names of
+# the last two lines are for the linker alone: programs pass them and call nothing in them, and
+# nothing of theirs is here. No regular file may be called libopapi_*.so: torch_npu opens such a
+# file as a library of operators.
 set(PORTACL_COMPAT_NAMES
     ascendcl nnopbase opapi acl_op_compiler
     hccl ge_runner graph acl_tdt_channel

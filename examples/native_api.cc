@@ -49,7 +49,7 @@ int main() {
   for (const double value : input_grad) std::printf("%.6f ", value);
   std::printf("\n");
 
-  // A wrong call says what is wrong.
+  // A wrong call gets a message that names the fault.
   const portacl::Status refused =
       portacl::upsample_nearest_exact_backward(portacl::Tensor(grad_output.data(), {1, 1, 4, 6}),
                                                portacl::Tensor(grad_input.data(), {1, 2, 1, 3}));

@@ -2,10 +2,10 @@
 
     python examples/register_photographs.py [PICTURE.png]
 
-The two are a stereo pair (scikit-image's motorcycle, Middlebury 2014): near things shift more than
-far ones, so every pixel has its own shift, to the side only. The shifts are found from coarse to
-fine by Adam; their gradient is gridGrad, computed by portacl. The pair comes with the true
-disparity, with which the result is compared.
+The two are a stereo pair (scikit-image's motorcycle, Middlebury 2014). Near things shift more than
+far ones, so every pixel has its own shift, to the side only. Adam finds the shifts from coarse to
+fine; their gradient is gridGrad, computed by portacl. The pair comes with the true disparity; the
+result is compared with it.
 """
 
 import argparse

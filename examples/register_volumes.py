@@ -2,15 +2,15 @@
 
     python examples/register_volumes.py [PICTURE.png]
 
-The average is MNI152 (ICBM 2009a, 152 people; Copyright 1993-2009 Louis Collins, McConnell Brain
-Imaging Centre, who permit use, copies and changes with this notice; the Python package nilearn,
-BSD-3, ships it), the person is Colin 27 (27 scans of one head, the same centre; Debian's package
-mricron-data, BSD-3). Both are T1 images of 1 mm without skull, in one coordinate system:
+The average is MNI152 (ICBM 2009a, 152 people). Copyright 1993-2009 Louis Collins, McConnell Brain
+Imaging Centre, who permit use, copies and changes with this notice. The Python package nilearn
+(BSD-3) ships it. The person is Colin 27: 27 scans of one head, from the same centre, in Debian's
+package mricron-data (BSD-3). Both are T1 images of 1 mm without skull, in one coordinate system:
 `script/setup --volumes` installs them.
 
-A stationary velocity field, found from coarse to fine, is integrated by scaling and squaring: the
-field is composed with itself seven times, so that space is bent, never folded. All that costs time
-are samplings of volumes and their gradients, which portacl computes.
+A stationary velocity field, found from coarse to fine, is integrated by scaling and squaring. The
+field is composed with itself seven times, so that space is bent, never folded. Nearly all time goes
+into samplings of volumes and their gradients, which portacl computes.
 """
 
 import argparse

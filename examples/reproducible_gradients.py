@@ -1,10 +1,11 @@
-"""Shows in which ways of computing gradients PyTorch's and portacl's bits differ.
+"""Shows which ways to compute a gradient give other bits, in PyTorch and in portacl.
 
     python examples/reproducible_gradients.py
 
-A photograph is resampled by a swirl; the gradients of picture and points are computed on 1 and on
-3 threads, of a picture in another memory format, and with the instructions that every CPU has, in
-float32 and bfloat16. Printed are checksums of their bits, and their distances to float64.
+A photograph is resampled by a swirl. The gradients of picture and points are computed in float32
+and bfloat16: on 1 and on 3 threads, of a picture in another memory format, and with the
+instructions that every CPU has. The program prints checksums of their bits, and their distances to
+float64.
 """
 
 import hashlib

@@ -1,4 +1,4 @@
-// Callbacks: a thread of the program's own is told of each batch when its copy is done, and a host
+// Callbacks: a thread of the program's own is told of each batch when its copy is done. A host
 // function prepares the next batch in the stream's order.
 #include <acl/acl.h>
 #include <pthread.h>

@@ -1,5 +1,5 @@
-// One plan, many runs: a repeatable executor whose addresses change from run to run, on two
-// streams. Each run keeps the addresses that were set when it was enqueued.
+// One plan, many runs: a repeatable executor on two streams. Its addresses change from run to run.
+// Each run keeps the addresses that were set when it was enqueued.
 #include <acl/acl.h>
 #include <aclnn/acl_meta.h>
 #include <aclnnop/aclnn_upsample_nearest_exact2d_backward.h>

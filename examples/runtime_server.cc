@@ -1,4 +1,4 @@
-// A server: client threads put requests into a queue; each worker thread has a stream of its own
+// A server: client threads put requests into a queue. Each worker thread has a stream of its own
 // and answers with the gradient of an image. Everything is created once, per worker.
 #include <acl/acl.h>
 #include <aclnnop/aclnn_upsample_nearest_exact2d_backward.h>

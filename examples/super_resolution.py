@@ -2,9 +2,9 @@
 
     python examples/super_resolution.py [PICTURE.png]
 
-A camera that sees every third pixel of a blurred image, moved a little between shots: each shot is
-interpolate(mode="nearest-exact") of the moved scene. Gradient descent finds the scene whose shots
-agree with those seen. The gradient of the sampling is portacl's nearest-exact backward.
+A camera sees every third pixel of a blurred image and moves a little between shots: each shot is
+interpolate(mode="nearest-exact") of the moved scene. Gradient descent finds a scene that would give
+the same shots. The gradient of the sampling is portacl's nearest-exact backward.
 """
 
 import argparse

@@ -4,12 +4,12 @@
     torchrun --nproc_per_node=2 examples/train_stn_ddp.py --check
 
 The 200 photographs (25 x 25 pixels, half of them faces: scikit-image's lfw_subset) are turned,
-shifted and scaled at random; the network learns to undo that (grid_sample) before it decides "face
+shifted and scaled at random. The network learns to undo that (grid_sample) before it decides "face
 or not". portacl.torch.enable() puts portacl's kernels under PyTorch's own functions; the rest is
 plain PyTorch: DistributedDataParallel on the gloo backend. Two runs end with the same bits.
 
---check also compares the gradient of the first step with that of one process on the whole batch.
-On many hosts: torchrun --nnodes=N --node_rank=R --master_addr=HOST --nproc_per_node=P, on each.
+--check also compares the gradient of the first step with one process's on the whole batch. On many
+hosts: torchrun --nnodes=N --node_rank=R --master_addr=HOST --nproc_per_node=P, on each.
 """
 
 import argparse

@@ -1,12 +1,12 @@
 // An aclnn library with one operator of one's own, on portacl's tensors, memory and streams:
 // aclnnUpsampleNearestExact2d for every floating-point type and any strides.
 //
-// `portacl verify` runs it; a program runs it in portacl's stead if it is preloaded or linked first
-// (docs/tutorials/own_kernel.md). Take it as a template: Check() says what is refused, Sample() is
-// the kernel, the two functions at the end are the interface.
+// `portacl verify` runs it. A program runs it in portacl's stead if it is preloaded or linked first
+// (docs/tutorials/own_kernel.md). Take it as a template: Check() refuses calls, Sample() is the
+// kernel, the two functions at the end are the interface.
 #include <acl/acl.h>
 #include <aclnn/aclnn_base.h>
-// What this header declares is exported, whatever the project's flags are.
+// The functions of this header are exported, whatever the project's flags are.
 #pragma GCC visibility push(default)
 #include <aclnnop/aclnn_upsample_nearest_exact2d.h>
 #pragma GCC visibility pop
@@ -84,7 +84,7 @@ aclnnStatus Check(const aclTensor* self, const aclIntArray* output_size, const a
   return size[0] == to.shape[2] && size[1] == to.shape[3] ? 0 : ACLNN_ERR_PARAM_INVALID;
 }
 
-// The source pixel of each pixel along an axis: the one whose middle is nearest.
+// The source pixel of each pixel along an axis: the one with the nearest middle.
 std::vector<int64_t> Sources(int64_t in, int64_t out, double scale) {
   const float step = scale > 0 ? static_cast<float>(1.0 / scale)
                                : static_cast<float>(in) / static_cast<float>(out);

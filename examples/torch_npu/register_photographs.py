@@ -3,11 +3,11 @@
     . build/install/set_env.sh
     python examples/torch_npu/register_photographs.py [PICTURE.png]
 
-The two are a stereo pair (scikit-image's motorcycle, Middlebury 2014): near things shift more than
+The two are a stereo pair (scikit-image's motorcycle, Middlebury 2014). Near things shift more than
 far ones, so every pixel has a shift of its own, to the side. The shifts are found from coarse to
 fine. Every step of the descent runs on the device: the sampling, the losses, their gradients and
-the optimizer; the host prepares the pyramid of photographs. The same code then runs on the CPU
-with PyTorch's own kernels, and the two loss curves are compared.
+the optimizer; the host prepares the pyramid of photographs. The same code then runs on the CPU with
+PyTorch's own kernels, and the two loss curves are compared.
 """
 
 import argparse
@@ -51,8 +51,8 @@ class Level:
             torch.exp(-10 * left.diff(dim=axis).abs().mean(1)[..., None]).to(device)
             for axis in (2, 3)
         ]
-        # Pixels per unit of what is descended in: far where the photograph is flat, so that one
-        # rate suits all and the descent stays as calm as its two arithmetics must stay together.
+        # Pixels per unit of the descent's variable. They are many where the photograph is flat: one
+        # rate then suits all pixels. The descent stays calm, so that both devices stay together.
         edges = F.pad(left.diff(dim=3), (0, 1)).square().mean(1, keepdim=True)
         edges = F.avg_pool2d(edges, 5, 1, 2).permute(0, 2, 3, 1)
         self.reach = (0.1 / (edges + 0.01).sqrt()).to(device)

@@ -3,12 +3,12 @@
     . build/install/set_env.sh
     python examples/torch_npu/spatial_transformer.py [PICTURE.png]
 
-Handwritten digits are turned, moved and shrunk at random. A network looks at each picture, finds
-the transform that puts the digit upright into the middle, samples the picture there
-(affine_grid and grid_sample), and classifies what it sees. It learns the transform from the labels
-alone. Convolutions, pooling, dropout, Adam and the batches of a DataLoader are PyTorch's, by
-portacl_npu; the sampler and its gradient are portacl's. The same code then runs on the CPU with
-PyTorch's own kernels, and the two loss curves are compared.
+Handwritten digits are turned, moved and shrunk at random. A network looks at each picture and finds
+the transform that puts the digit upright into the middle. It samples the picture there (affine_grid
+and grid_sample) and classifies the result. It learns the transform from the labels alone.
+Convolutions, pooling, dropout, Adam and the batches of a DataLoader are PyTorch's, by portacl_npu;
+the sampler and its gradient are portacl's. The same code then runs on the CPU with PyTorch's own
+kernels, and the two loss curves are compared.
 """
 
 import argparse

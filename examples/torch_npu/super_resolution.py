@@ -3,10 +3,10 @@
     . build/install/set_env.sh
     python examples/torch_npu/super_resolution.py [PICTURE.png]
 
-A camera that sees every third pixel of a blurred image, moved a little between shots: each shot is
-interpolate(mode="nearest-exact") of the moved scene. Descent finds the scene whose shots agree with
-those seen. Shots, losses, their gradients and the optimizer all run on the device. The same code
-then runs on the CPU with PyTorch's own kernels, and the two loss curves are compared.
+A camera sees every third pixel of a blurred image and moves a little between shots: each shot is
+interpolate(mode="nearest-exact") of the moved scene. Descent finds a scene that would give the same
+shots. Shots, losses, their gradients and the optimizer all run on the device. The same code then
+runs on the CPU with PyTorch's own kernels, and the two loss curves are compared.
 """
 
 import argparse
