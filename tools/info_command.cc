@@ -59,7 +59,7 @@ std::string CudaText(const Json& cuda) {
 }
 
 // The meaning of the library's words; words that are not here are not shown. Counters of calls are
-// of this process, which makes none.
+// not shown: this process makes no calls.
 struct InfoLine {
   const char* key;
   const char* label;

@@ -32,12 +32,12 @@ struct RunOptions {
   int repeat = 1;
   bool json = false;
 
-  // Of the option for a tensor; "" if it is absent.
+  // The text of the option for a tensor; "" if it is absent.
   std::string TensorText(const std::string& native) const {
     const auto found = tensors.find(native);
     return found == tensors.end() ? "" : found->second;
   }
-  // Of an input: what it is made of.
+  // The source of an input's elements.
   std::string Source(const std::string& native) const {
     const std::string text = TensorText(native);
     return text.empty() ? "ones" : text;

@@ -132,7 +132,7 @@ def _has_schema(name: str) -> bool:
 
 
 def _refused(known: set[str]) -> dict[str, list[str]]:
-    """Of the operators that the plugin registers, those that nothing in ``known`` runs."""
+    """The operators that the plugin registers and nothing in ``known`` runs."""
     found = {}
     for space in ("aten", "npu"):
         found[space] = sorted(

@@ -1,4 +1,4 @@
-"""PyTorch's operators that no CPU kernel has: products of a type of their own, and two more."""
+"""PyTorch's operators without a CPU kernel: products of a type of their own, and two more."""
 
 from __future__ import annotations
 

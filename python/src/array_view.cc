@@ -127,7 +127,7 @@ std::string Describe(dlpack::DataType type) {
 void CheckDevice(const char* name, const dlpack::Device& device) {
   const CudaStream& current = CurrentStream();
   const auto type = device.device_type;
-  // Whether a GPU reaches this machine's memory, the library finds out for each address.
+  // The library finds out for each address whether a GPU reaches this machine's memory.
   if (type == dlpack::kCpu || type == dlpack::kCudaHost) return;
   const bool on_gpu = type == dlpack::kCuda || type == dlpack::kCudaManaged;
   if (!on_gpu || !current.on_gpu()) {

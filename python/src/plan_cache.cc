@@ -76,7 +76,7 @@ class Key {
   }
   void Add(uint64_t word) { words_[size_++] = word; }
 
-  // Of four chains at a time: each step waits for the one before it.
+  // Four chains run at a time, because each step of a chain waits for the one before it.
   uint64_t Hash() const {
     constexpr size_t kChains = 4;
     std::array<uint64_t, kChains> chains{};

@@ -25,7 +25,7 @@ using Handle = void*;
 using Error = int32_t;  // 0: none
 using Kernel = void (*)(Value* stack, uint64_t arguments, uint64_t results);
 
-// Of a bool only the lowest byte counts.
+// Only the lowest byte of a bool counts.
 inline bool ToBool(Value value) { return (value & 0xFF) != 0; }
 
 // The release with these conventions: 2.13, the first with all functions below.

@@ -20,7 +20,7 @@ void GridSampler2DBackward(torch_abi::Value* stack, uint64_t arguments, uint64_t
 void GridSampler3DBackward(torch_abi::Value* stack, uint64_t arguments, uint64_t results);
 void AffineGrid(torch_abi::Value* stack, uint64_t arguments, uint64_t results);
 
-// Of a row of torch_resize::kRows.
+// Calls PyTorch's function for a row of torch_resize::kRows.
 void Resize(size_t row, torch_abi::Value* stack);
 
 }  // namespace portacl_python::torch_stock

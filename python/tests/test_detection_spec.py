@@ -236,7 +236,8 @@ def convolution():
 
 
 def pixels(y, x, height, width):
-    """Weights and places of four pixels, None outside; ty, tx, uy, ux. None: touches no pixel."""
+    """Weights and places of four pixels (None outside), ty, tx, uy, ux; or None if it touches
+    none."""
     if not (-1 <= x < width and -1 <= y < height):
         return None
     top, left = np.floor(y), np.floor(x)

@@ -234,5 +234,5 @@ def test_stock_kernels_are_behind_those_that_stand_aside():
             assert got == wanted
         else:
             check_same(got, wanted)
-    # Bilinear values of the two differ in last bits: it was another kernel in between.
+    # Bilinear values differ in their last bits: calls inside the block ran another kernel.
     assert not all(torch.equal(a[0], b[0]) for a, b in zip(before[:12], calls_inside[:12]))

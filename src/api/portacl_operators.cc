@@ -36,7 +36,7 @@ class ArgumentReader {
   void Add(int32_t value) { call_.Add(int64_t{value}); }
   void Add(int64_t value) { call_.Add(value); }
   void Add(double value) { call_.Add(value); }
-  // As many values as the parameter has symbols. Null stays null.
+  // Adds one value for each symbol of the parameter. Null stays null.
   void Add(const int64_t* values) {
     if (values == nullptr) return call_.Add(static_cast<const std::vector<int64_t>*>(nullptr));
     const size_t size = PartsOf(call_.parameter(call_.size()));

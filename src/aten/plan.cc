@@ -64,7 +64,7 @@ class AtenPlan final : public ops::Plan {
 
   Status Make() const { return CheckMemory(); }
 
-  // Of a call of the same words.
+  // The storages of a call of the same words.
   ops::Storages StoragesOf(std::span<const Value> values) const {
     ops::Storages storages{};
     storages.Grow(num_tensors());

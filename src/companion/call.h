@@ -43,7 +43,7 @@ struct Call {
   const std::vector<int64_t>* dims = nullptr;
   bool keep_dims = false;
   std::optional<base::DType> dtype;  // that the caller asked for
-  // kMaskedSelect: the view that gets the shape of what was selected, at the end of the run.
+  // kMaskedSelect: the view that gets the shape of the selected elements, at the end of the run.
   std::shared_ptr<base::TensorDesc> selected;
   bool has_workspace_size = true;  // the caller gave the pointers for the results of phase 1
   bool has_executor = true;

@@ -8,7 +8,7 @@ namespace {
 
 using base::DType;
 
-// Of the lower category only if that is higher than `high`'s.
+// `low` counts only if its category is higher than `high`'s.
 DType Combine(DType high, DType low) { return CategoryOf(low) > CategoryOf(high) ? low : high; }
 
 DType PromoteOrOther(DType a, DType b) { return a == DType::kUndefined ? b : Promote(a, b); }

@@ -38,21 +38,22 @@ struct Backend {
   int32_t (*device_count)();  // 0 if there is none: then unavailable() says why
   const char* (*unavailable)();
 
-  // Between both, this thread's plans are made for `device`, and their runs are enqueued on
-  // `stream` (a cudaStream_t). Both return null, or what CUDA said; leave() what the first call
-  // said that failed in between. Texts are valid until the thread's next call.
+  // Between enter() and leave(), this thread's plans are made for `device`, and their runs are
+  // enqueued on `stream` (a cudaStream_t). Both return null, or CUDA's message; leave() returns the
+  // message of the first call that failed in between. Texts are valid until the thread's next call.
   const char* (*enter)(int32_t device, void* stream);
   const char* (*leave)();
 
   // Whether kernels of `device` can reach the memory.
   bool (*is_on_device)(const void* address, int32_t device);
 
-  // In between: memory in the order of the stream (null: none is left), and waiting for the stream.
+  // Between enter() and leave(): memory in the order of the stream (null: none is left), and
+  // waiting for the stream.
   void* (*allocate)(uint64_t bytes);
   void (*free)(void* memory);
   void (*wait)();
 
-  // In between, too. Null if the parameters are not served.
+  // Between enter() and leave(), too. Null if the parameters are not served.
 #define PORTACL_CUDA_PLAN(Params, function) PlanFunction<ops::Params> function;
   PORTACL_CUDA_OPERATORS(PORTACL_CUDA_PLAN)
 #undef PORTACL_CUDA_PLAN

@@ -136,7 +136,7 @@ PORTACL_DEVICE Point<ComputeType<T>, kAxes, kTaps> PointAt(const Geometry& g, co
 
 // ---- from parameters ---------------------------------------------------------------------------
 
-// Of (n, d, h, w, coordinate).
+// Strides as (n, d, h, w, coordinate).
 inline Strides GridStridesOf(const std::array<int64_t, 4>& s) {
   return {s[0], s[3], 0, s[1], s[2]};
 }

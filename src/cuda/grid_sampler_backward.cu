@@ -149,7 +149,7 @@ struct Gradients {
   int64_t plain;  // not 0: the points of an image lie this far apart, one behind the other
   int64_t image_points;
 
-  // Of point number `point`, which lies in image `image`, and channel `c`.
+  // The address of point number `point`, which lies in image `image`, and channel `c`.
   PORTACL_DEVICE const T* At(int64_t point, int64_t image, int64_t c) const {
     const T* const channel = grad_output + image * stride.n + c * stride.c;
     if (plain != 0) return channel + (point - image * image_points) * plain;
@@ -565,7 +565,7 @@ bool ListingOf(const Geometry& g, int axes, int64_t taps, uint64_t element, List
 
 constexpr int64_t kEnough = Threshold(int64_t{1} << 24, 1000);  // entries for all of a GPU
 
-// Of an image.
+// Tiles of an image.
 int64_t ColumnsOfTiles(const Geometry& g) { return (g.w + kTileWidth - 1) / kTileWidth; }
 int64_t RowsOfTiles(const Geometry& g) { return (g.h + kTileHeight - 1) / kTileHeight; }
 

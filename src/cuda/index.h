@@ -94,7 +94,7 @@ struct Strides {
   }
 };
 
-// Of (n, c, h, w) and of (n, c, d, h, w).
+// From strides of (n, c, h, w) and of (n, c, d, h, w).
 inline Strides StridesOf(const std::array<int64_t, 4>& s) { return {s[0], s[1], 0, s[2], s[3]}; }
 inline Strides StridesOf(const std::array<int64_t, 5>& s) { return {s[0], s[1], s[2], s[3], s[4]}; }
 

@@ -10,7 +10,7 @@ namespace portacl::cuda {
 
 inline constexpr int32_t kCpu = -1;
 
-// Of the kernels of GPUs.
+// The name of the kernels of GPUs.
 inline constexpr char kKernelName[] = "cuda";
 
 // GPUs that can be used; 0: WhyNone() says why there is none.

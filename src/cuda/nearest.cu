@@ -21,7 +21,7 @@ Strides StridesOf(const Stride& stride, int64_t depth_stride) {
   return {stride[0], stride[1], depth_stride, stride[2], stride[3]};
 }
 
-// Of each element of the large side, its source. Of each element of the small side, its first
+// The source of each element of the large side. For each element of the small side, its first
 // element of the large side (and one entry more).
 std::vector<int32_t> SourcesOf(const ops::NearestAxis& axis) {
   std::vector<int32_t> sources(static_cast<size_t>(axis.out));

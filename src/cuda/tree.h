@@ -18,7 +18,7 @@ class Tree {
     return (i & 1) << 3 | (i & 2) << 1 | (i & 4) >> 1 | (i & 8) >> 3;
   }
 
-  // Of lane Lane(i), for i = 0 to 15, or, if the lanes from kFew on are 0, for i = 0, 4, 8, 12.
+  // Adds lane Lane(i), for i = 0 to 15. If the lanes from kFew on are 0, for i = 0, 4, 8, 12.
   template <int kStep = 1>
   PORTACL_DEVICE void Add(int i, F value) {
     if constexpr (kStep == 1) {

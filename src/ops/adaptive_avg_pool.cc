@@ -119,7 +119,7 @@ class AdaptiveAvgPoolPlan final : public Plan {
   }
 
  private:
-  // Of the windows of an axis and their elements.
+  // The number of windows of an axis and of its elements.
   double EntriesOf(size_t axis) const {
     return static_cast<double>(params_.extents[axis]) +
            static_cast<double>(params_.pooled_extents[axis]);

@@ -130,8 +130,8 @@ class Reader {
   }
   int64_t groups() const { return has_weight() ? call_.integer(0) : 1; }
   int64_t offset_groups() const { return call_.integer(has_weight() ? 1 : 0); }
-  // Planes of offsets and masks for each offset group and tap: 2, or 3 with masks behind them. Of
-  // the native API, the tensor's own affair.
+  // Planes of offsets and masks for each offset group and tap: 2, or 3 with masks behind them. The
+  // native API takes the tensor's own number.
   int64_t PlanesOfPoint(int64_t points) const {
     if (call_.has_flag(0)) return call_.flag(0) ? 3 : 2;
     const bool joined = !Has(at.mask) && Raw(at.offset)->shape[1] == 3 * points;
@@ -175,7 +175,7 @@ class DeformConvChecks {
   }
 
  private:
-  // As if a bias of FLOAT beside 16 bits were like the others.
+  // A bias of FLOAT beside 16 bits counts as if it had the others' dtype.
   Status DTypes() const {
     if (!read_.BiasIsFloat()) return SharedChecks(call_).DTypes();
     const TensorDesc* const bias = read_.Raw(at_.bias);
@@ -219,7 +219,7 @@ class DeformConvChecks {
     return Limits();
   }
 
-  // Of the pages; other profiles and APIs have none.
+  // The limits of the pages; other profiles and APIs have none.
   Status Limits() const {
     if (call_.surface() != Surface::kAclnn || CurrentProfile() == Profile::kOpen) return {};
     const auto [rows, columns] = read_.kernel();

@@ -17,7 +17,7 @@ namespace {
 using Params = ops::AdaptiveAvgPoolParams;
 using Index = std::array<int64_t, 3>;  // d, h, w
 
-// Of an element of `extents`, in an image of `others`.
+// The windows of an element of `extents`, in an image of `others`.
 using Windows = std::array<ops::PoolWindow, 3>;
 Windows WindowsOf(const Index& at, const Index& extents, const Index& others) {
   Windows windows{};

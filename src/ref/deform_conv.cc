@@ -98,7 +98,7 @@ class DeformConv {
   int64_t Plane(const Point& at) const { return at.group * p_.taps() + at.tap; }
   int64_t Row(int64_t position) const { return position / p_.out_width; }
   int64_t Column(int64_t position) const { return position % p_.out_width; }
-  // Of a sample in the workspace's columns, and in a tensor of columns.
+  // The index of a sample in the workspace's columns, and in a tensor of columns.
   int64_t Sample(int64_t position, int64_t tap, int64_t c) const {
     return (position * p_.taps() + tap) * p_.channels + c;
   }
@@ -122,7 +122,7 @@ class DeformConv {
         Coordinate(at, 1, p_.dilation[1]) + Load(p_.offset, n, p_.planes.x + plane, row, column);
     return TapsAt(x, y, p_.height, p_.width);
   }
-  // Of taps, without a mask 1.
+  // The mask of a tap; 1 if there are no masks.
   F MaskOf(int64_t n, const Point& at) const {
     if (!p_.mask.has) return 1;
     return Load(p_.mask, n, Plane(at), Row(at.position), Column(at.position));

@@ -27,7 +27,7 @@ using Shape = ops::MsDeformAttnShape;
 using ForwardParams = ops::MsDeformAttnParams;
 using BackwardParams = ops::MsDeformAttnBackwardParams;
 
-// Of value, of the output and of their gradients: (batch, key or query, head, channel).
+// For value, the output and their gradients: (batch, key or query, head, channel).
 template <class T, class Pointer>
 T* VectorAt(Pointer* first, const std::array<int64_t, 4>& s, int64_t b, int64_t i, int64_t h) {
   return static_cast<T*>(first) + b * s[0] + i * s[1] + h * s[2];

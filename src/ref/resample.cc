@@ -31,7 +31,7 @@ class Sums {
   using Value = std::conditional_t<kBytes, uint32_t, F>;  // between the axes
 
  public:
-  // Of plane (n, c).
+  // For plane (n, c).
   Sums(const Params& p, int64_t n, int64_t c)
       : p_(p),
         input_(static_cast<const T*>(p.input) + n * p.input_stride[0] + c * p.input_stride[1]),

@@ -30,8 +30,8 @@ void CloseCapture(const std::shared_ptr<const CaptureOrigin>& origin);
 // Sets this thread's mode and gives the one before.
 CaptureMode ExchangeCaptureMode(CaptureMode mode);
 
-// ACL_ERROR_RT_CAPTURE_MODE_NOT_SUPPORT if a capture forbids this thread calls that do not go
-// through a stream.
+// ACL_ERROR_RT_CAPTURE_MODE_NOT_SUPPORT if a capture forbids this thread's calls outside of
+// streams.
 base::Status RefuseUnsafeCall();
 
 }  // namespace portacl::runtime

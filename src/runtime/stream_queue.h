@@ -91,8 +91,8 @@ class Stream final : public GateListener,
   // All of them or none, one behind the other. A recorder gets them one by one.
   base::Status EnqueueAll(std::list<Task> tasks);
 
-  // ACL_ERROR_RT_STREAM_CAPTURED if there is another, _INVALID_HANDLE on a closed stream, which
-  // nobody would take it from.
+  // ACL_ERROR_RT_STREAM_CAPTURED if there is another. _INVALID_HANDLE if the stream is closed:
+  // nobody would take the recorder away.
   base::Status SetRecorder(const std::shared_ptr<Recorder>& recorder);
   // Takes the recorder away, if it is this one still. Asks for no memory.
   void DropRecorder(const std::shared_ptr<Recorder>& recorder);

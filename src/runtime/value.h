@@ -9,8 +9,8 @@
 
 namespace portacl::runtime {
 
-// What a wait asks of the number m in memory: m >= value, m == value, (m & value) != 0,
-// ~(m | value) != 0.
+// The condition of a wait on the number m in memory: m >= value, m == value, (m & value) != 0, ~(m
+// | value) != 0.
 enum class ValueTest : uint32_t { kGreaterEqual = 0, kEqual = 1, kAnd = 2, kNor = 3 };
 
 // `address`: 8 bytes of device memory, aligned to 8.

@@ -23,7 +23,7 @@ bool IsExtents(const Parameter& row) {
   return row.role == Role::kInts || (row.role == Role::kInteger && row.pattern[0] != '\0');
 }
 
-// Of parameter i, in the order of its format.
+// The symbols of parameter i, in the order of its format.
 std::vector<std::string> SymbolsOf(const Case& c, size_t i) {
   const Parameter& row = c.op->parameters[i];
   std::vector<std::string> symbols = Symbols(row);
@@ -77,8 +77,8 @@ class Extents {
     }
   }
 
-  // The operators refuse an outputSize that is not the shape's. (An inputSize that is not is
-  // refused or warned about.)
+  // The operators refuse an outputSize that differs from the shape. (They refuse a different
+  // inputSize, or warn about it.)
   void CheckOutputSize() const {
     const auto at = case_.op->Find("outputSize");
     if (!at || !case_.arguments[*at].integers) return;

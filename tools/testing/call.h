@@ -94,8 +94,8 @@ struct Call {
   int64_t integer(const char* parameter) const { return at(parameter).integers.at(0); }
   const ViewTensor& input() const { return arguments[op->First(Role::kInput)].tensor; }
   const ViewTensor& output() const { return arguments[op->First(Role::kOutput)].tensor; }
-  // Of resizing, for each axis from the outermost: what the function takes the scale for, and 0
-  // if it counts the sizes.
+  // For resizing, for each axis from the outermost: the scale as the function counts it, 0 if it
+  // counts the sizes.
   std::vector<double> scales() const;
   // Positions of the parameters with a role.
   std::vector<size_t> With(Role role) const;

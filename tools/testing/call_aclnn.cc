@@ -56,7 +56,8 @@ constexpr const char* kWorkspace = "the workspace";
 // What the workspace may be aligned to: as memory that programs allocate for it is.
 constexpr size_t kWorkspaceAlignment = 64;
 
-// Of functions that take a mode as text; an unknown one for a position that no word has.
+// The word of a mode, for functions that take modes as text. An unknown word if no word has the
+// position.
 std::string WordAt(const Parameter& mode, int64_t position) {
   const std::vector<std::string> words = ModeWords(mode);
   const bool known = position >= 0 && static_cast<size_t>(position) < words.size();
@@ -101,7 +102,7 @@ class Execution {
     functions_.Check(operation.phase1(plan, handles_, results), phase1);
     timing.plan_seconds = planning.Seconds();
     timing.workspace_size = results.workspace_size;
-    // Accepted: more need not be known, and nobody knows what a run of it would do.
+    // Accepted. That is enough: nobody knows what a run of it would do.
     if (call_.source.expect != 0) return "";
     if (Has(kHandlesGone)) DestroyHandles();
     MakeWorkspace(results.workspace_size);

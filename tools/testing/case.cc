@@ -77,8 +77,8 @@ class Reader {
     Fail(*operator_, UnknownOperator(name, OperatorWords()));
   }
 
-  // Of the rows with the name of `op`: the first with the most patterns that match the given
-  // extents. (A call to be refused need not match the extents of any.)
+  // Among the rows with the name of `op`, the first with the most patterns that match the given
+  // extents. (A call that must be refused need not match any.)
   const OperatorRow* RowThatFits(const OperatorRow& op) const {
     const OperatorRow* best = &op;
     int64_t most = -1;

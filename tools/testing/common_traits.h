@@ -14,8 +14,8 @@ namespace portacl::golden {
 std::vector<std::string> TraitsOf(const Case& c);
 
 // Sentences, the most telling first: kinds of faults, the places in the tensors where all errors
-// lie, traits of all failing cases, and traits of these alone. The last two if some cases passed,
-// all but the first if two failed.
+// lie, traits of all failing cases, and traits of these alone. The last two need a case that
+// passed; all but the first need two that failed.
 std::vector<std::string> CommonTraits(const std::vector<CaseVerdict>& verdicts);
 
 }  // namespace portacl::golden

@@ -149,7 +149,7 @@ class DeformConv {
     return input_[At((n * C() + c) * image_[2] * image_[3] + pixel)];
   }
 
-  // Of image n, by (tap, channel, position).
+  // The columns of image n, by (tap, channel, position).
   std::vector<Value> Columns(int64_t n) const {
     std::vector<Value> columns(At(Taps() * C() * Positions()));
     ForPoints(n, [&](const Point& point, int64_t /*group*/, int64_t tap, int64_t position,
@@ -223,7 +223,7 @@ class DeformConv {
     if (!bias_.empty()) Add(Exactly(bias_[At(o)]), {1, 1}, sum);
   }
 
-  // Of the columns of image n, by (tap, channel, position).
+  // For the columns of image n, by (tap, channel, position).
   std::vector<Value> ColumnGrads(int64_t n) const {
     std::vector<Value> grads(At(Taps() * C() * Positions()));
     for (int64_t i = 0; i < static_cast<int64_t>(grads.size()); ++i) {

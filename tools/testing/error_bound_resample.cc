@@ -23,7 +23,7 @@ struct Tap {
   bool extra = false;    // rounding decides whether it is there; it may add errors, and no value
 };
 
-// Of one axis: the taps of each destination.
+// The table of one axis: the taps of each destination.
 template <class Wide>
 using Table = std::vector<std::vector<Tap<Wide>>>;
 
@@ -146,7 +146,7 @@ class AxisTable {
     if (moves > 0 && static_cast<double>(1 - t) < moves) add(reach + 1, true);
   }
 
-  // At a distance of at least 0 from a window's centre, as if the axis did not shrink.
+  // The filter's weight at distance s >= 0 from a window's centre, as if the axis did not shrink.
   Wide Filter(Wide s, double* magnitude) const {
     if (rule_.cubic()) return Cubic(s, -0.5, magnitude);
     if (rule_.family == Family::kLinear) return std::max(1 - s, Wide(0));

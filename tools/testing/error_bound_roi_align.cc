@@ -60,7 +60,7 @@ class RoiAlign {
         boxes_(call.tensor("boxes").Values()),
         columns_(static_cast<size_t>(call.tensor("boxes").shape()[1])) {}
 
-  // Of the output, or of the gradient.
+  // The exact values of the output, or of the gradient.
   Exact Get() const {
     const bool backward = call_.op->backward();
     const std::vector<double> values = call_.input().Values();
@@ -77,7 +77,7 @@ class RoiAlign {
   }
 
  private:
-  // Of a roi: its axes from its start or, rotated, from its centre (x, y).
+  // A roi: its axes from its start or, rotated, from its centre (x, y).
   struct Roi {
     Axis<Float> along_y, along_x;
     Float y = 0, x = 0, sin = 0, cos = 1;

@@ -158,7 +158,7 @@ class Sampler {
 
   int64_t channels() const { return image_[1]; }
   int64_t PlaneOf(int64_t p, int64_t c) const { return p / points_of_image_ * channels() + c; }
-  // Of a point in a tensor (N, C, OH, OW).
+  // The index of a point in a tensor (N, C, OH, OW).
   int64_t ResultIndex(int64_t p, int64_t c) const {
     return PlaneOf(p, c) * points_of_image_ + p % points_of_image_;
   }

@@ -74,7 +74,7 @@ Exact Finished(const std::vector<Sum<Wide>>& sums, DataType dtype, int roundings
   return exact;
 }
 
-// Of nearest and nearest-exact resizing.
+// For nearest and nearest-exact resizing.
 std::vector<Exact> ExactNearest(const Call& call);
 
 // ExactOutputs() is made of these: one function for each operator's checks in the list.

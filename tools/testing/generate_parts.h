@@ -27,7 +27,7 @@ Case EmptyCase(const OperatorRow& op, const GenerateOptions& options);
 ArgumentCase& ArgumentOf(Case& c, const char* parameter);
 inline ArgumentCase& InputOf(Case& c) { return c.arguments[c.op->First(Role::kInput)]; }
 inline ArgumentCase& OutputOf(Case& c) { return c.arguments[c.op->First(Role::kOutput)]; }
-// Of resizing: the tensors of the image that a gradient is for, and of the resized one.
+// For resizing: sets the shapes of the image that a gradient is for, and of the resized image.
 void SetSizes(Case& c, const Shape& small, const Shape& large);
 // A small shape for each tensor.
 void SetPlainShapes(Case& c);

@@ -113,7 +113,7 @@ class RefusalMaker {
     Add(i, kInvalid, [&](ArgumentCase& a) { a.integers = other; });
   }
 
-  // As the base case has it, every symbol's extent being the one of SetPlainShapes().
+  // The base case's shape; every symbol has its extent of SetPlainShapes().
   Shape ShapeOf(size_t i) const {
     if (base_.arguments[i].shape) return *base_.arguments[i].shape;
     return *base_.arguments[i].integers;

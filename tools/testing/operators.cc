@@ -43,7 +43,7 @@ Family FamilyOf(ops::Op op) {
   }
 }
 
-// Of an affine grid: the list leaves its rank open. The C of its size is used nowhere.
+// For an affine grid: the list leaves its rank open. The C of its size is used nowhere.
 const char* AffinePattern(std::string_view parameter, size_t axes) {
   if (parameter.starts_with("theta")) return axes == 2 ? "N,2,3" : "N,3,4";
   if (parameter == "size") return axes == 2 ? "N,1,H,W" : "N,1,D,H,W";
@@ -61,7 +61,7 @@ const char* NativeName(const ops::Signature& function, const ops::Parameter& p) 
   return at == native.parameters.size() ? "" : native.parameters[at].name;
 }
 
-// Of resized tensors, where the list leaves the rank open.
+// For resized tensors, if the list leaves the rank open.
 const char* ResizedPattern(std::string_view symbols, size_t axes) {
   static constexpr const char* kSmall[] = {"N,C,L", "N,C,H,W", "N,C,D,H,W"};
   static constexpr const char* kLarge[] = {"N,C,OL", "N,C,OH,OW", "N,C,OD,OH,OW"};

@@ -15,7 +15,7 @@
 
 namespace portacl::golden {
 
-// Of one call of a case.
+// The answer to one call of a case.
 struct CallAnswer {
   int32_t status = 0;
   std::string call, message;

@@ -76,7 +76,7 @@ double CoordinateOf(double pixel, int64_t extent, bool align_corners) {
   return extent == 1 ? 0.0 : 2.0 * pixel / (size - 1.0) - 1.0;
 }
 
-// Of the identity grid: the points' centres (or corners) at the same relative position.
+// For the identity grid: the points' centres (or corners) at the same relative position.
 double IdentityOf(int64_t index, int64_t extent, bool align_corners) {
   return CoordinateOf(static_cast<double>(index), extent, align_corners);
 }

@@ -140,7 +140,7 @@ class Judgement {
     }
   }
 
-  // Of an element outside the tolerance, and of the largest error: Conclude() judges both.
+  // Notes elements outside the tolerance, and the largest error. Conclude() judges both.
   void LookMixed(const Values& v, const Element& element) {
     if (element.error > element.allowed) {
       ++outside_;
@@ -152,7 +152,7 @@ class Judgement {
                            kMixedUlps * UlpAt(golden_.dtype, Narrowed(v.exact)));
   }
 
-  // As the element type has it.
+  // Rounded to the element type.
   double Narrowed(double value) const {
     std::byte bytes[8];
     cli::StoreElement(golden_.dtype, value, bytes);

@@ -120,7 +120,7 @@ def _known(tangent: Any) -> Any:
 def _derivative(
     function: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], front: int
 ) -> Any:
-    """Of a formula, with respect to those primals which have a tangent (not None)."""
+    """The tangent of a formula, with respect to the primals that have one (not None)."""
     moving = [i for i, tangent in enumerate(tangents) if tangent is not None]
 
     def of_moving(*values: Any) -> Any:

@@ -1,6 +1,6 @@
 """Put portacl's kernels into PyTorch's dispatcher, or let them stand aside.
 
-Of each call that reaches them, Dispatch() in src/torch_kernels.cc decides.
+Dispatch() in src/torch_kernels.cc decides about each call that reaches them.
 """
 
 from __future__ import annotations

@@ -168,7 +168,8 @@ bool SameSizes(const std::vector<at::Tensor>& tensors) {
   });
 }
 
-// What Gloo refuses and HCCL has, of arguments that are CPU tensors already; null for the rest.
+// Collectives that HCCL has and Gloo refuses. The arguments are CPU tensors already. Null for
+// others.
 WorkPointer ByMessages(const std::string& name, const IValue* arguments) {
   const auto group = [&] { return arguments[2].toCustomClass<c10d::ProcessGroup>(); };
   if (name == "c10d::alltoall_") {

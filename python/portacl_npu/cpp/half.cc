@@ -145,7 +145,7 @@ size_t PositionOfDType(const c10::OperatorHandle& op) {
   return at;
 }
 
-// Gradients that look for the element which a largest distance came from: a rounded one hides it.
+// Some gradients look for the element that gave the largest distance. A rounded distance hides it.
 void CalculateAgain(const c10::OperatorHandle& op, Stack* wide) {
   const std::string& name = op.schema().name();
   if (name == "aten::_cdist_backward" && std::isinf(wide->at(3).toDouble())) {

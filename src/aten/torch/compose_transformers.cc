@@ -36,7 +36,7 @@ Tensors Rotary(const Inputs& in) {
   return {x * Wide(in.t("cos")) + Turned(x, in.i("mode")) * Wide(in.t("sin"))};
 }
 
-// Of query and key at a time, by halves.
+// Turns query and key at a time, by halves.
 Tensors RotaryPair(const Inputs& in) {
   TORCH_CHECK(in.i("layout") == 1, "layout is ", in.i("layout"), ", but must be 1 (BSND)");
   const Tensor cos = Wide(in.t("cos")), sin = Wide(in.t("sin"));

@@ -34,7 +34,7 @@ const OpenMp& Omp() {
   return omp;
 }
 
-// Of the calling thread, while it lives.
+// Sets PyTorch's number of threads for the calling thread, while it lives.
 class ThreadCount {
  public:
   explicit ThreadCount(int count) {
