@@ -1,4 +1,5 @@
-"""Lanczos, and antialiased resizing of rows and volumes: what PyTorch has of it, and what it lacks."""
+"""Lanczos, and antialiased resizing of rows and volumes, both where PyTorch has it and where
+not."""
 
 from __future__ import annotations
 

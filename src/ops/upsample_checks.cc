@@ -234,7 +234,7 @@ class Checker : ResizeChecks {
     return first != last && last != rules_.input_size_channels_last;
   }
 
-  // "inputSize", for tensors with C last with the order in which it is read.
+  // "inputSize". For tensors with C last, the order in which the list is read is named too.
   std::string InputSizeName() const {
     if (!IsChannelsLast() || !backward_) return call_.ints_name(1);
     return fmt::format("{} {}", call_.ints_name(1), OrderName(InputSizeIsChannelsLast()));

@@ -94,8 +94,8 @@ uintptr_t MapNothing(void* where, size_t bytes, int flags) {
   return mapped == MAP_FAILED ? 0 : ToAddress(mapped);
 }
 
-// Mappings are shared with a child of fork(), which would write its parent's memory: it has the
-// addresses only. Its pieces and handles can be given back. Asks for no memory.
+// Mappings would be shared with a child of fork(), and the child would write its parent's memory.
+// So a child has the addresses only. Its pieces and handles can be given back. Asks for no memory.
 void LoseMemoryInChild() {
   for (auto& [start, range] : the_table.Find()->ranges) {
     for (auto& [address, run] : range.runs) {
