@@ -1,5 +1,4 @@
-"""Lanczos, and antialiased resizing of rows and volumes, both where PyTorch has it and where
-not."""
+"""Lanczos, and antialiased resizing of rows and volumes, whether PyTorch has it or not."""
 
 from __future__ import annotations
 
