@@ -189,6 +189,12 @@ PORTACL_API aclnnStatus aclDestroyAclOpExecutor(aclOpExecutor* executor);
 
 /**
  * Points an input of a planned execution at other device memory, for the executions that follow.
+ *
+ * Phase 1 of companion operators and of functions that PyTorch computes accepts null addresses:
+ * they may come so before phase 2. Lists of companion operators need theirs in phase 1.
+ *
+ * @param executor made by phase 1. Null is refused (161001), but the tensor gets the address, for a
+ *        phase 1 to come.
  * @param index counts the operator's tensor inputs from 0, in the order of its signature. The
  *        `selfRef` of an in-place operator is input 0 and output 0: either index replaces the
  *        tensor that is read and written.

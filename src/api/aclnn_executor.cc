@@ -11,6 +11,7 @@
 #include "base/tensor_desc.h"
 
 using portacl::api::Destroy;
+using portacl::api::GuardedNn;
 using portacl::api::Handles;
 using portacl::api::Invalid;
 using portacl::api::Null;
@@ -21,8 +22,17 @@ namespace {
 
 enum class Side { kInput, kOutput, kAny };
 
+// Before phase 1, programs give tensors their addresses so, and do not look at the status.
+aclnnStatus SetWithoutExecutor(const char* function, const aclTensor* tensor, void* addr) {
+  return GuardedNn(function, [&]() -> Status {
+    if (const auto object = Handles<aclTensor>().Find(tensor)) object->desc.data = addr;
+    return Null("executor is null: only the tensor has got the address");
+  });
+}
+
 aclnnStatus SetTensorAddr(const char* function, aclOpExecutor* executor, size_t index,
                           aclTensor* tensor, void* addr, Side side) {
+  if (executor == nullptr) return SetWithoutExecutor(function, tensor, addr);
   return WithHandle(function, "executor", executor, [&](aclOpExecutor& found) -> Status {
     const portacl::ops::Plan& plan = found.plan();
     const size_t inputs = side == Side::kOutput ? 0 : static_cast<size_t>(plan.num_inputs());
@@ -39,7 +49,8 @@ aclnnStatus SetTensorAddr(const char* function, aclOpExecutor* executor, size_t 
     const int slot = index < inputs ? plan.input(static_cast<int>(index))
                                     : plan.output(static_cast<int>(index - inputs));
     const portacl::ops::TensorSlot& planned = plan.tensor(slot);
-    const std::string difference = portacl::base::LayoutDifference(planned.desc, object->desc);
+    const std::string difference =
+        portacl::base::LayoutDifference(planned.desc, plan.Planned(object->desc));
     if (!difference.empty()) {
       return Invalid("tensor has another layout than {} had in phase 1: {}", planned.name,
                      difference);

@@ -55,6 +55,7 @@ class AtenPlan final : public ops::Plan {
     kernel_ = "aten";
     may_alias_ = true;
     any_address_ = true;
+    late_addresses_ = true;
     own_threads_ = true;
     in_place_ = !row.parameters.empty() && row.parameters[0].updated() && !row.parameters[0].list();
     int64_t elements = 0;
@@ -63,6 +64,10 @@ class AtenPlan final : public ops::Plan {
   }
 
   Status Make() const { return CheckMemory(); }
+
+  TensorDesc Planned(const TensorDesc& given) const override {
+    return static_cast<int32_t>(given.dtype) == kInt4 ? BytesOf(given) : given;
+  }
 
   // The storages of a call of the same words.
   ops::Storages StoragesOf(std::span<const Value> values) const {
@@ -113,9 +118,7 @@ class AtenPlan final : public ops::Plan {
         if (slots_.size() <= at) slots_.resize(at + 1);
         if (parameter.output() == outputs) {
           slots_[at] = static_cast<size_t>(num_tensors());
-          const bool packed = static_cast<int32_t>(desc->dtype) == kInt4;
-          AddTensor(parameter.name, packed ? BytesOf(*desc) : *desc, outputs, true,
-                    parameter.updated());
+          AddTensor(parameter.name, Planned(*desc), outputs, true, parameter.updated());
           *elements += desc->NumElements();
         }
         ++at;

@@ -31,6 +31,7 @@ class ElementwisePlan final : public ops::Plan {
     may_be_input_ = true;
     in_place_ = call.in_place;
     kernel_ = "companion";
+    late_addresses_ = call.surface == ops::Surface::kAclnn;
     const TensorDesc& out = *call.out.tensor;
     const bool bits = MovesBits(call);
     const DType stored = bits ? BitsOf(out.dtype) : out.dtype;

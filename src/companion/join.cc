@@ -70,7 +70,7 @@ class Join {
   // A copy of a list knows its own member only.
   Status Memory() const {
     const TensorDesc& out = *call_.out.tensor;
-    if (out.NumElements() == 0) return {};
+    if (out.NumElements() == 0 || out.data == nullptr) return {};
     PORTACL_RETURN_IF_ERROR(ops::CheckOwnPlaces(refusals_, "out", out));
     for (const TensorDesc* member : members_) {
       if (member->NumElements() == 0 || !base::MayOverlap(out, out.data, *member, member->data)) {

@@ -21,6 +21,7 @@ class MaskedSelectPlan final : public ops::Plan {
         outputs_(call.out.tensor->shape),
         selected_(call.selected) {
     kernel_ = "companion";
+    late_addresses_ = call.surface == ops::Surface::kAclnn;
     for (const Operand& operand : call.inputs) {
       AddTensor(operand.name, *operand.tensor, false, true);
       loop_.Add(*operand.tensor);

@@ -356,7 +356,12 @@ Status PlanCompanionList(const char* op, const std::vector<Call>& calls,
                          std::shared_ptr<const ops::Plan>* plan) {
   std::vector<std::shared_ptr<const ops::Plan>> parts(calls.size());
   for (size_t i = 0; i < calls.size(); ++i) {
-    if (const Status status = PlanCompanion(calls[i], &parts[i]); !status.ok()) {
+    Status status = PlanCompanion(calls[i], &parts[i]);
+    // Nothing gives a member an address later.
+    if (status.ok() && parts[i]->LacksAddress()) {
+      status = parts[i]->CheckAddresses(parts[i]->PlannedStorages());
+    }
+    if (!status.ok()) {
       const size_t prefix = std::string(op).size() + 2;
       return {status.code(), fmt::format("{}: member {} of the lists: {}", op, i,
                                          status.message().substr(prefix))};

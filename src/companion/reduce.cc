@@ -69,6 +69,7 @@ class ReductionPlan final : public ops::Plan {
         inputs_(Loop(shape)),
         outputs_(Loop(call.out.tensor->shape)) {
     kernel_ = "companion";
+    late_addresses_ = call.surface == ops::Surface::kAclnn;
     const bool loss = function_ == Function::kMseLoss;
     truth_ = function_ == Function::kSum && common == DType::kBool;
     integer_ = !loss && !truth_ && ComputeOf(common) == Compute::kInteger;

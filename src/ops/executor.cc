@@ -89,7 +89,8 @@ Status LaunchParts(std::shared_ptr<const Plan> plan, void* stream) {
 
 Executor::Executor(PlannedCall planned)
     : plan_(std::move(planned.plan)),
-      storages_(planned.storages ? *planned.storages : plan_->PlannedStorages()) {}
+      storages_(planned.storages ? *planned.storages : plan_->PlannedStorages()),
+      unchecked_(!planned.storages && plan_->LacksAddress()) {}
 
 void Executor::SetRepeatable() {
   const std::lock_guard lock(mutex_);
@@ -114,19 +115,19 @@ Status Executor::SetAddress(int index, void* storage) {
   }
   const std::lock_guard lock(mutex_);
   storages_[static_cast<size_t>(index)] = storage;
-  updated_ = true;
+  unchecked_ = true;
   return {};
 }
 
 Executor::Snapshot Executor::TakeSnapshot() const {
   const std::lock_guard lock(mutex_);
-  return {storages_, updated_};
+  return {storages_, unchecked_};
 }
 
 Status Executor::Enqueue(void* workspace, uint64_t workspace_size, void* stream) const {
   PORTACL_RETURN_IF_ERROR(CheckWorkspace(*plan_, workspace, workspace_size));
   const Snapshot snapshot = TakeSnapshot();
-  if (snapshot.updated) PORTACL_RETURN_IF_ERROR(plan_->CheckAddresses(snapshot.storages));
+  if (snapshot.unchecked) PORTACL_RETURN_IF_ERROR(plan_->CheckAddresses(snapshot.storages));
   return LaunchPlan(plan_, snapshot.storages, workspace, stream);
 }
 

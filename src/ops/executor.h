@@ -42,14 +42,14 @@ class Executor {
  private:
   struct Snapshot {
     Storages storages;
-    bool updated;
+    bool unchecked;
   };
   Snapshot TakeSnapshot() const;
 
   const std::shared_ptr<const Plan> plan_;
   mutable std::mutex mutex_;
   Storages storages_;        // guarded by mutex_
-  bool updated_ = false;     // guarded by mutex_: some address was set after phase 1
+  bool unchecked_;           // guarded by mutex_: an address came after phase 1, or is to come
   bool repeatable_ = false;  // guarded by mutex_
   bool claimed_ = false;     // guarded by mutex_
 };

@@ -157,18 +157,21 @@ Status Plan::ForTensors(const Check& check) const {
   return {};
 }
 
+// An address that is to come is checked with the others when the call is enqueued.
 Status Plan::CheckMemory() const {
   const Refusals& no = refusals_;
   const Storages storages = PlannedStorages();
   const auto storage = [&](int i) { return storages[static_cast<size_t>(i)]; };
+  const bool late = LacksAddress();
   PORTACL_RETURN_IF_ERROR(
-      ForTensors([&](int i) { return CheckNotNull(no, tensor(i), storage(i)); }));
+      ForTensors([&](int i) { return late ? Status() : CheckNotNull(no, tensor(i), storage(i)); }));
   PORTACL_RETURN_IF_ERROR(ForTensors([&](int i) { return CheckViewInStorage(no, tensor(i)); }));
-  PORTACL_RETURN_IF_ERROR(ForTensors([&](int i) { return CheckPlace(i, storage(i)); }));
+  PORTACL_RETURN_IF_ERROR(ForTensors(
+      [&](int i) { return late && storage(i) == nullptr ? Status() : CheckPlace(i, storage(i)); }));
   PORTACL_RETURN_IF_ERROR(ForTensors([&](int i) {
     return tensor(i).output ? CheckOwnPlaces(no, tensor(i).name, tensor(i).desc) : Status();
   }));
-  return CheckOverlap(storages);
+  return late ? Status() : CheckOverlap(storages);
 }
 
 // What CheckMemory() found of the views alone holds at every address.

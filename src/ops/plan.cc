@@ -99,6 +99,12 @@ Storages Plan::PlannedStorages() const {
   return storages;
 }
 
+bool Plan::LacksAddress() const {
+  return late_addresses_ && std::any_of(tensors_.begin(), tensors_.end(), [](const TensorSlot& t) {
+           return t.has_elements() && t.desc.data == nullptr;
+         });
+}
+
 Elements Plan::ElementsAt(const Storages& storages) const {
   Elements elements{};
   elements.Grow(num_tensors());

@@ -140,6 +140,10 @@ class Plan {
   // The rules that need only one tensor: not null, and room in a known allocation.
   base::Status CheckAddress(int index, const void* storage) const;
   Storages PlannedStorages() const;
+  // Whether a planned address is null that a run needs. It is to come after phase 1.
+  bool LacksAddress() const;
+  // What a tensor of this layout is to the plan.
+  virtual base::TensorDesc Planned(const base::TensorDesc& given) const { return given; }
   // Null for a tensor that is not read or written. The storages have passed the checks.
   Elements ElementsAt(const Storages& storages) const;
 
@@ -163,9 +167,10 @@ class Plan {
   // An output may be an input's very view: element i is read before it is written, and by nobody
   // else.
   bool may_be_input_ = false;
-  bool may_alias_ = false;    // outputs may be anywhere in inputs and other outputs
-  bool any_address_ = false;  // elements need not lie at multiples of their size
-  bool in_place_ = false;     // the output stands in the signature as its first input
+  bool may_alias_ = false;       // outputs may be anywhere in inputs and other outputs
+  bool any_address_ = false;     // elements need not lie at multiples of their size
+  bool late_addresses_ = false;  // planned addresses may be null; those of a run may not
+  bool in_place_ = false;        // the output stands in the signature as its first input
   // Runs on the calling thread, because its library has threads of its own.
   bool own_threads_ = false;
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -322,16 +323,98 @@ TEST_F(Aten, CallsThatShareAPlanHaveTheirOwnResults) {
               ACLNN_SUCCESS)
         << TakeMessage();
   }
-  const int64_t four = 4;
-  const TensorHandle nowhere(
-      aclCreateTensor(&four, 1, ACL_FLOAT, nullptr, 0, ACL_FORMAT_ND, &four, 1, nullptr));
+}
+
+// Small calls, computed at once, and large ones. The second equal call finds the first one's plan.
+TEST_F(Aten, AddressesMayComeAfterPhase1) {
+  for (const int64_t count : {4, 120'000}) {
+    Tensor self = Counted({count});
+    Tensor out(Element::kFloat, {count});
+    const DeviceTensor from(&self);
+    DeviceTensor to(&out);
+    TensorArgs args[] = {from.args(), to.args()};
+    for (TensorArgs& one : args) one.data = nullptr;
+    for (int call = 0; call < 3; ++call) {
+      SCOPED_TRACE(std::to_string(count) + " elements, call " + std::to_string(call));
+      const TensorHandle handles[] = {args[0].Make(), args[1].Make()};
+      uint64_t size = 0;
+      aclOpExecutor* executor = nullptr;
+      ASSERT_EQ(
+          aclnnSoftmaxGetWorkspaceSize(handles[0].get(), 0, handles[1].get(), &size, &executor),
+          ACLNN_SUCCESS)
+          << TakeMessage();
+      EXPECT_EQ(aclnnSoftmax(nullptr, 0, executor, stream_), ACLNN_ERR_PARAM_NULLPTR);
+      EXPECT_THAT(TakeMessage(), HasSubstr("aclnnSoftmax: self has the data address null"));
+      ASSERT_EQ(AclSetTensorAddr(executor, 0, handles[0].get(), from.address()), ACLNN_SUCCESS);
+      EXPECT_EQ(aclnnSoftmax(nullptr, 0, executor, stream_), ACLNN_ERR_PARAM_NULLPTR);
+      EXPECT_THAT(TakeMessage(), HasSubstr("aclnnSoftmax: out has the data address null"));
+      ASSERT_EQ(AclSetTensorAddr(executor, 1, handles[1].get(), to.address()), ACLNN_SUCCESS);
+      ASSERT_EQ(aclnnSoftmax(nullptr, 0, executor, stream_), ACLNN_SUCCESS) << TakeMessage();
+      ASSERT_EQ(aclrtSynchronizeStream(stream_), ACL_SUCCESS);
+      to.Download();
+      double sum = 0;
+      for (int64_t i = 0; i < count; ++i) sum += out.Get(i);
+      EXPECT_NEAR(sum, 1, 1e-4);
+      // With addresses from the beginning.
+      const TensorHandle given[] = {from.args().Make(), to.args().Make()};
+      EXPECT_EQ(PORTACL_RUN(aclnnSoftmax, stream_, given[0].get(), 0, given[1].get()),
+                ACLNN_SUCCESS);
+    }
+  }
+}
+
+TEST_F(Aten, PackedElementsMayGetTheirAddressLater) {
+  const DeviceMemory memory(16);
+  const unsigned char packed[] = {0x21, 0xf0};  // 1, 2, 0, -1
+  ASSERT_EQ(aclrtMemcpy(memory.get(), 16, packed, 2, ACL_MEMCPY_HOST_TO_DEVICE), ACL_SUCCESS);
+  Tensor out(Element::kFloat, {4});
+  DeviceTensor to(&out);
+  const TensorHandle handles[] = {TensorArgs{{4}, ACL_INT4, ACL_FORMAT_ND, nullptr}.Make(),
+                                  to.args().Make()};
   uint64_t size = 0;
   aclOpExecutor* executor = nullptr;
+  ASSERT_EQ(aclnnExpGetWorkspaceSize(handles[0].get(), handles[1].get(), &size, &executor),
+            ACLNN_SUCCESS)
+      << TakeMessage();
+  ASSERT_EQ(aclSetInputTensorAddr(executor, 0, handles[0].get(), memory.get()), ACLNN_SUCCESS)
+      << TakeMessage();
+  ASSERT_EQ(aclnnExp(nullptr, 0, executor, stream_), ACLNN_SUCCESS) << TakeMessage();
+  ASSERT_EQ(aclrtSynchronizeStream(stream_), ACL_SUCCESS);
+  to.Download();
+  const double want[] = {1, 2, 0, -1};
+  for (int i = 0; i < 4; ++i) EXPECT_NEAR(out.Get(i), std::exp(want[i]), 1e-5);
+}
+
+TEST_F(Aten, AnEmptyTensorNeedsNoAddress) {
+  const TensorHandle self = TensorArgs{{0, 4}, ACL_FLOAT, ACL_FORMAT_ND, nullptr}.Make();
+  EXPECT_EQ(PORTACL_RUN(aclnnExp, stream_, self.get(), self.get()), ACLNN_SUCCESS) << TakeMessage();
+}
+
+TEST_F(Aten, AGraphHasTheAddressesThatCameBeforeItsCapture) {
+  Tensor self = Counted({8});
+  Tensor out(Element::kFloat, {8});
   const DeviceTensor from(&self);
-  const TensorHandle self_handle = from.args().Make();
-  EXPECT_EQ(aclnnSoftmaxGetWorkspaceSize(self_handle.get(), 0, nowhere.get(), &size, &executor),
-            ACLNN_ERR_PARAM_NULLPTR);
-  EXPECT_THAT(TakeMessage(), HasSubstr("out has the data address null"));
+  DeviceTensor to(&out);
+  TensorArgs nowhere = from.args();
+  nowhere.data = nullptr;
+  const TensorHandle handles[] = {nowhere.Make(), to.args().Make()};
+  uint64_t size = 0;
+  aclOpExecutor* executor = nullptr;
+  ASSERT_EQ(aclnnExpGetWorkspaceSize(handles[0].get(), handles[1].get(), &size, &executor),
+            ACLNN_SUCCESS);
+  ASSERT_EQ(aclSetAclOpExecutorRepeatable(executor), ACLNN_SUCCESS);
+  aclmdlRI graph = nullptr;
+  ASSERT_EQ(aclmdlRICaptureBegin(stream_, ACL_MODEL_RI_CAPTURE_MODE_GLOBAL), ACL_SUCCESS);
+  EXPECT_EQ(aclnnExp(nullptr, 0, executor, stream_), ACLNN_ERR_PARAM_NULLPTR);
+  ASSERT_EQ(aclSetInputTensorAddr(executor, 0, handles[0].get(), from.address()), ACLNN_SUCCESS);
+  ASSERT_EQ(aclnnExp(nullptr, 0, executor, stream_), ACLNN_SUCCESS);
+  ASSERT_EQ(aclmdlRICaptureEnd(stream_, &graph), ACL_SUCCESS);
+  ASSERT_EQ(aclDestroyAclOpExecutor(executor), ACLNN_SUCCESS);
+  ASSERT_EQ(aclmdlRIExecuteAsync(graph, stream_), ACL_SUCCESS);
+  ASSERT_EQ(aclrtSynchronizeStream(stream_), ACL_SUCCESS);
+  to.Download();
+  EXPECT_NEAR(out.Get(3), std::exp(self.Get(3)), 1e-6);
+  ASSERT_EQ(aclmdlRIDestroy(graph), ACL_SUCCESS);
 }
 
 TEST_F(Aten, AFailedRunIsTheStreamsError) {
