@@ -9,6 +9,7 @@
 #include <cstring>
 #include <limits>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -251,7 +252,8 @@ class AdaptiveAvgPool {
       for (int64_t w = begin; g_.divides_sources && w < end; ++w) {
         F* const column = columns + (w - begin) * kLanes;
         const auto of_w = static_cast<F>(g_.source_extents[2][static_cast<size_t>(w)]);
-        hn::Store(Divided(hn::Load(tag, column), hn::Load(tag, of_d), hn::Load(tag, of_h), of_w),
+        hn::Store(Divided(DivisionOf(), hn::Load(tag, column), hn::Load(tag, of_d),
+                          hn::Load(tag, of_h), of_w),
                   tag, column);
       }
       const auto add = [&](auto pixels, auto several) {
@@ -326,9 +328,10 @@ class AdaptiveAvgPool {
 
   void DivideSums(const F* of_d, const F* of_h, F* sums) const {
     const D tag;
+    const Division division = DivisionOf();
     for (const PoolRun& run : g_.axes[2].runs) {
       for (int64_t c = 0; c < g_.inner; ++c, sums += kLanes) {
-        hn::Store(Divided(hn::Load(tag, sums), hn::Load(tag, of_d), hn::Load(tag, of_h),
+        hn::Store(Divided(division, hn::Load(tag, sums), hn::Load(tag, of_d), hn::Load(tag, of_h),
                           static_cast<F>(run.extent)),
                   tag, sums);
       }
@@ -393,7 +396,7 @@ class AdaptiveAvgPool {
     if (!g_.divides_sources) {
       for (int64_t i = first; i < end; ++i) {
         const Row row = RowAt(i, 1);
-        SumRows(row, row.from, g_.from_stride);
+        SumRows(row, row.from, g_.from_stride, divided);
       }
       return;
     }
@@ -409,7 +412,7 @@ class AdaptiveAvgPool {
     }
     for (int64_t i = first; i < end; ++i) {
       const Row row = RowAt(i, 1);
-      SumRows(row, divided + (row.h->begin - top.h->begin) * width, strides);
+      SumRows(row, divided + (row.h->begin - top.h->begin) * width, strides, nullptr);
     }
   }
 
@@ -417,6 +420,7 @@ class AdaptiveAvgPool {
   // stand side by side.
   void DivideRow(const T* from, int64_t d, int64_t h, F* to) const {
     const D tag;
+    const Division division = DivisionOf();
     const V of_d = hn::Set(tag, static_cast<F>(g_.source_extents[0][static_cast<size_t>(d)]));
     const V of_h = hn::Set(tag, static_cast<F>(g_.source_extents[1][static_cast<size_t>(h)]));
     const int64_t stride = g_.from_stride[1];
@@ -424,7 +428,8 @@ class AdaptiveAvgPool {
       const F of_w = static_cast<F>(g_.source_extents[2][static_cast<size_t>(w)]);
       for (int64_t c = 0; c < g_.c; c += kLanes) {
         const int64_t part = std::min(kLanes, g_.c - c);
-        const V value = Divided(LoadSome(from + c * stride, stride, part), of_d, of_h, of_w);
+        const V value =
+            Divided(division, LoadSome(from + c * stride, stride, part), of_d, of_h, of_w);
         if (part == kLanes) {
           hn::StoreU(value, tag, to + c);
         } else {
@@ -436,53 +441,82 @@ class AdaptiveAvgPool {
 
   // All rows that share a row's runs. Short ones are copied, others are as fast summed again.
   template <class S>
-  void SumRows(const Row& row, const S* from, const Strides& strides) const {
+  void SumRows(const Row& row, const S* from, const Strides& strides, F* partial) const {
     constexpr size_t kShort = 64 << 10;
     const bool whole = strides[1] == 1 && g_.to_stride[1] == 1;
     const auto bytes = g_.run_of.size() * static_cast<size_t>(g_.c) * sizeof(T);
     const bool copies = whole && g_.to_stride[4] == g_.c && bytes <= kShort && !g_.stream;
     ForRows(row, [&](T* to) {
-      if (to == row.to || !copies) return SumRow(row, from, strides, whole, to);
+      if (to == row.to || !copies) return SumRow(row, from, strides, whole, to, partial);
       std::memcpy(to, row.to, bytes);
     });
   }
 
+  // Some destinations of a row. Their sources and they are from columns 0 on at `from` and `to`.
+  // Of parts of windows that do not begin or end them, sums are in `partial`.
   template <class S>
-  HWY_NOINLINE void SumRow(const Row& row, const S* from, const Strides& strides, bool whole,
-                           T* to) const {
-    for (const PoolRun& run : g_.axes[2].runs) {
-      const Window<S> window{row, run, from + run.begin * strides[4], strides,
-                             to + run.first * g_.to_stride[4]};
-      int64_t c = 0;
-      for (; whole && c + kPoolVectors * kLanes <= g_.c; c += kPoolVectors * kLanes) {
-        SumChannels<kPoolVectors, true>(window, c, kLanes);
+  struct Windows {
+    const Row& row;
+    std::span<const PoolRun> runs;
+    const S* from;
+    const Strides& strides;
+    T* to;
+    F* partial;
+    int64_t tall;
+    bool begins, ends;
+  };
+
+  // All channels of a row of destinations. Rows of few vectors are done at once, others window by
+  // window: of a large one line by line, as they stand in memory.
+  template <class S>
+  HWY_NOINLINE void SumRow(const Row& row, const S* from, const Strides& strides, bool whole, T* to,
+                           F* partial) const {
+    const std::vector<PoolRun>& runs = g_.axes[2].runs;
+    Windows<S> some{row, runs, from, strides, to, partial, row.h->length(), true, true};
+    if (!whole || g_.c < kLanes) {
+      for (int64_t c = 0; c < g_.c; c += kLanes) SumChannels<1, false>(some, c);
+      return;
+    }
+    if (g_.c <= kPoolVectors * kLanes) return SumAllChannels(some);
+    constexpr auto kLine = static_cast<int64_t>((16 << 10) / sizeof(S));
+    const int64_t lines = row.d->length() * row.h->length();
+    const bool by_lines = partial != nullptr && lines > 1 && g_.c % kLanes == 0;
+    for (const PoolRun& run : runs) {
+      some.runs = {&run, 1};
+      if (!by_lines || run.length() * g_.c < kLine) {
+        SumAllChannels(some);
+        continue;
       }
-      for (; whole && c + 4 * kLanes <= g_.c; c += 4 * kLanes) {
-        SumChannels<4, true>(window, c, kLanes);
-      }
-      for (; whole && c + 2 * kLanes <= g_.c; c += 2 * kLanes) {
-        SumChannels<2, true>(window, c, kLanes);
-      }
-      for (; whole && c + kLanes <= g_.c; c += kLanes) SumChannels<1, true>(window, c, kLanes);
-      if (whole && c > 0 && c < g_.c) {  // the last vector overlaps the one before
-        SumChannels<1, true>(window, g_.c - kLanes, kLanes);
-        c = g_.c;
-      }
-      for (; c < g_.c; c += kLanes) {
-        SumChannels<1, false>(window, c, std::min(kLanes, g_.c - c));
+      Windows<S> line = some;
+      line.tall = 1;
+      for (int64_t i = 0; i < lines; ++i) {
+        line.begins = i == 0;
+        line.ends = i + 1 == lines;
+        line.from = from + i / row.h->length() * strides[2] + i % row.h->length() * strides[3];
+        SumAllChannels(line);
       }
     }
   }
 
-  // Destinations from `to` on in a row, and their sources from `from` on.
   template <class S>
-  struct Window {
-    const Row& row;
-    const PoolRun& run;
-    const S* from;
-    const Strides& strides;
-    T* to;
-  };
+  HWY_INLINE void SumAllChannels(const Windows<S>& some) const {
+    int64_t c = 0;
+    for (; c + kPoolVectors * kLanes <= g_.c; c += kPoolVectors * kLanes) {
+      SumChannels<kPoolVectors, true>(some, c);
+    }
+    while (c < g_.c) {
+      const int64_t vectors = DivideUp(g_.c - c, kLanes);
+      if (vectors == 1) {
+        c += SumChannels<1, true>(some, c);
+      } else if (vectors == 2) {
+        c += SumChannels<2, true>(some, c);
+      } else if (vectors == 3) {
+        c += SumChannels<3, true>(some, c);
+      } else {
+        c += SumChannels<4, true>(some, c);
+      }
+    }
+  }
 
   // use(sums...) with so many vectors of zeros: there are no arrays of scalable ones.
   template <size_t kVectors, class Use, class... Vectors>
@@ -495,44 +529,68 @@ class AdaptiveAvgPool {
     }
   }
 
-  // kVectors vectors of channels from `first` on. Not kWhole: the first `part` lanes of one, by any
-  // strides.
+  // kVectors vectors of channels from `first` on; the ones that would end behind the last channel
+  // end there. Not kWhole: the lanes of one that there are, by any strides. Returns how many
+  // channels these are.
   template <size_t kVectors, bool kWhole, class S>
-  HWY_INLINE void SumChannels(const Window<S>& window, int64_t first, int64_t part) const {
+  HWY_INLINE int64_t SumChannels(const Windows<S>& some, int64_t first) const {
     const D tag;
-    WithSums<kVectors>([&](auto&... sums) PORTACL_INLINE_LAMBDA {
-      ForWindow(window, first, [&](const S* pixel) PORTACL_INLINE_LAMBDA {
-        const auto next = [&]() PORTACL_INLINE_LAMBDA {
-          if constexpr (!kWhole) return LoadSome(pixel, window.strides[1], part);
-          return LoadElements(tag, std::exchange(pixel, pixel + kLanes), hn::Lanes(tag));
-        };
-        ((sums = hn::Add(sums, next())), ...);
+    const Division division = DivisionOf();
+    const bool divides = g_.divides, stream = g_.stream;
+    const Strides strides = some.strides;
+    const int64_t to_stride = g_.to_stride[4];
+    const int64_t part = std::min(kLanes, g_.c - first);
+    constexpr int64_t kBefore = (int64_t{kVectors} - 1) * kLanes;
+    const int64_t last = std::min(kBefore, g_.c - kLanes - first);
+    const auto at = [&](size_t i) PORTACL_INLINE_LAMBDA {
+      return i + 1 < kVectors ? static_cast<int64_t>(i) * kLanes : last;
+    };
+    const V of_d = hn::Set(tag, static_cast<F>(some.row.d->extent));
+    const V of_h = hn::Set(tag, static_cast<F>(some.row.h->extent));
+    for (const PoolRun& run : some.runs) {
+      WithSums<kVectors>([&](auto&... sums) PORTACL_INLINE_LAMBDA {
+        if (kWhole && !some.begins) {
+          size_t i = 0;
+          ((sums = hn::LoadU(tag, some.partial + first + at(i++))), ...);
+        }
+        ForWindow(some, strides, run, first, [&](const S* pixel) PORTACL_INLINE_LAMBDA {
+          size_t i = 0;
+          const auto next = [&]() PORTACL_INLINE_LAMBDA {
+            if constexpr (!kWhole) return LoadSome(pixel, strides[1], part);
+            return LoadElements(tag, pixel + at(i++), hn::Lanes(tag));
+          };
+          ((sums = hn::Add(sums, next())), ...);
+        });
+        if (kWhole && !some.ends) {
+          size_t i = 0;
+          (hn::StoreU(sums, tag, some.partial + first + at(i++)), ...);
+          return;
+        }
+        if (divides) {
+          ((sums = Divided(division, sums, of_d, of_h, static_cast<F>(run.extent))), ...);
+        }
+        T* pixel = some.to + run.first * to_stride + first * g_.to_stride[1];
+        for (int64_t w = run.first; w < run.last; ++w, pixel += to_stride) {
+          size_t i = 0;
+          const auto store = [&](V sum) PORTACL_INLINE_LAMBDA {
+            if constexpr (!kWhole) return StoreSome(sum, pixel, part);
+            StoreElements(sum, tag, pixel + at(i++), hn::Lanes(tag), stream);
+          };
+          (store(sums), ...);
+        }
       });
-      if (g_.divides) {
-        const V of_d = hn::Set(tag, static_cast<F>(window.row.d->extent));
-        const V of_h = hn::Set(tag, static_cast<F>(window.row.h->extent));
-        ((sums = Divided(sums, of_d, of_h, static_cast<F>(window.run.extent))), ...);
-      }
-      T* pixel = window.to + first * g_.to_stride[1];
-      for (int64_t w = window.run.first; w < window.run.last; ++w, pixel += g_.to_stride[4]) {
-        T* to = pixel;
-        const auto store = [&](V sum) PORTACL_INLINE_LAMBDA {
-          if constexpr (!kWhole) return StoreSome(sum, to, part);
-          StoreElements(sum, tag, std::exchange(to, to + kLanes), hn::Lanes(tag), g_.stream);
-        };
-        (store(sums), ...);
-      }
-    });
+    }
+    return kWhole ? kLanes * int64_t{kVectors} : part;
   }
 
   // Calls add(pixel) for the pixels of a window, at the channel `first`.
   template <class S, class Add>
-  HWY_INLINE void ForWindow(const Window<S>& window, int64_t first, const Add& add) const {
-    const Strides s = window.strides;
-    const int64_t deep = window.row.d->length();
-    const int64_t tall = window.row.h->length();
-    const int64_t wide = window.run.length();
-    const S* plane = window.from + first * s[1];
+  HWY_INLINE void ForWindow(const Windows<S>& some, const Strides& s, const PoolRun& run,
+                            int64_t first, const Add& add) const {
+    const int64_t deep = some.begins && some.ends ? some.row.d->length() : 1;
+    const int64_t tall = some.tall;
+    const int64_t wide = run.length();
+    const S* plane = some.from + run.begin * s[4] + first * s[1];
     for (int64_t d = 0; d < deep; ++d, plane += s[2]) {
       const S* line = plane;
       for (int64_t h = 0; h < tall; ++h, line += s[3]) {
@@ -559,21 +617,32 @@ class AdaptiveAvgPool {
 
   // ---- both -------------------------------------------------------------------------------------
 
+  // Which extents divide. A copy stays in registers, as the plan does not: stores of vectors may be
+  // to anything.
+  struct Division {
+    bool d, h, w, multiplies;
+    F last;
+  };
+  Division DivisionOf() const {
+    return {g_.axes[0].divides, g_.axes[1].divides, g_.axes[2].divides, g_.multiplies,
+            static_cast<F>(g_.last_extent)};
+  }
+
   // By the extents one after the other; of bytes the average, halves rounded up.
-  HWY_INLINE V Divided(V sum, V of_d, V of_h, F of_w) const {
+  HWY_INLINE static V Divided(const Division& which, V sum, V of_d, V of_h, F of_w) {
     const D tag;
-    const V w = hn::Set(tag, of_w), last = hn::Set(tag, static_cast<F>(g_.last_extent));
+    const V w = hn::Set(tag, of_w), last = hn::Set(tag, which.last);
     const auto by = [&](V value, V extent) PORTACL_INLINE_LAMBDA {
-      return g_.multiplies ? hn::Mul(value, extent) : hn::Div(value, extent);
+      return which.multiplies ? hn::Mul(value, extent) : hn::Div(value, extent);
     };
     if constexpr (kBytes) {
       const V count = hn::Mul(hn::Mul(of_d, of_h), hn::Mul(w, last));
       return hn::Floor(hn::Add(by(sum, count), hn::Set(tag, F{0.5})));
     } else {
-      if (g_.axes[0].divides) sum = by(sum, of_d);
-      if (g_.axes[1].divides) sum = by(sum, of_h);
-      if (g_.axes[2].divides) sum = by(sum, w);
-      return g_.last_extent != 1 ? by(sum, last) : sum;
+      if (which.d) sum = by(sum, of_d);
+      if (which.h) sum = by(sum, of_h);
+      if (which.w) sum = by(sum, w);
+      return which.last != 1 ? by(sum, last) : sum;
     }
   }
 

@@ -232,6 +232,7 @@ std::optional<AdaptiveAvgPoolPlan> PlanAdaptiveAvgPool(const AdaptiveAvgPoolPara
                  static_cast<double>(LastLevelCacheBytes());
   const int64_t rows = g.n * g.c * g.rows();
   if (g.channels) {
+    g.slot_bytes = base::WholeLines(static_cast<uint64_t>(p.c) * size);
     if (g.divides_sources && !SetGroups(p, size, &g)) return std::nullopt;
     const auto groups = DivideUp(static_cast<int64_t>(g.axes[1].runs.size()), g.group);
     g.tasks = p.n * static_cast<int64_t>(g.axes[0].runs.size()) * groups;
