@@ -123,8 +123,11 @@ void SetLayout(const Params& p, const ResampleTarget& target, ResampleKernelPlan
   if (p.d.identity && p.h.identity) plan->h = ResampleTaps<F>();
   // Where rows are used more than once, 16 bits are widened once for all.
   const bool wide = base::DTypeSize(p.dtype) == sizeof(F);
+  // An enlarged pixel costs as much as a vector more if its last channels fill none.
+  const bool reduces = p.h.to * p.w.to <= p.h.from * p.w.from;
   const bool pairs = plan->inner > 1 && !p.backward && !std::is_integral_v<F> &&
-                     !plan->pack_output && (wide || p.h.to <= p.h.from) && HasPairs(plan->h) &&
+                     !plan->pack_output && (wide || p.h.to <= p.h.from) &&
+                     (reduces || (p.c >= 32 && p.c % 16 == 0)) && HasPairs(plan->h) &&
                      HasPairs(plan->w);
   // Of reductions a vector of elements needs more sources than a lookup has.
   const bool keep = pairs && wide && 2 * p.c >= target.lanes && 3 * p.w.to <= 2 * p.w.from;
@@ -250,10 +253,14 @@ std::array<int64_t, 2> FittingRange(int64_t n, const Fits& fits) {
   return {first, end};
 }
 
-// P sources a destination.
+// Narrow rows are borders for a large part, and paths for any table are faster.
+constexpr int64_t kLeastPeriodic = 48;
+
+// P sources a destination. `compares`: only if no other path is faster.
 template <class F>
-std::optional<ResamplePhases<F>> FindPhases(const ResampleTaps<F>& w,
-                                            const ResampleTarget& target) {
+std::optional<ResamplePhases<F>> FindPhases(const ResampleTaps<F>& w, const ResampleTarget& target,
+                                            bool compares) {
+  if (compares && w.to <= kLeastPeriodic) return std::nullopt;
   const int64_t P = w.from / w.to;
   if (P * w.to != w.from || P < 2 || P > 4) return std::nullopt;
   const int64_t middle = w.start[w.to / 2], taps = w.Count(w.to / 2);
@@ -298,10 +305,11 @@ void LookUpBorders(const ResampleTaps<F>& w, int64_t lanes, ResampleExpand<F>* e
   }
 }
 
-// P destinations a source.
+// P destinations a source. `compares`: as for FindPhases().
 template <class F>
 std::optional<ResampleExpand<F>> FindExpand(const ResampleTaps<F>& w, const ResampleTarget& target,
-                                            bool borders) {
+                                            bool borders, bool compares) {
+  if (compares && w.from < kLeastPeriodic) return std::nullopt;
   const int64_t P = w.to / w.from;
   if (!target.fixed || P * w.from != w.to || (P != 2 && P != 4)) return std::nullopt;
   const int64_t middle = w.from / 2 * P, taps = w.Count(middle);
@@ -404,8 +412,8 @@ bool ChoosePath(const ResampleTarget& target, const base::PathChoice& choice,
   if (kBytes) return may_be("columns") && take(MakeColumns(w, target), target.rows);
   const bool borders = !choice.LeavesOut("borders");
   const bool compares = !choice.ByName() && may_be("columns");
-  return (may_be("phases") && take(FindPhases(w, target), 4)) ||
-         (may_be("expand") && take(FindExpand(w, target, borders), 4)) ||
+  return (may_be("phases") && take(FindPhases(w, target, compares), 4)) ||
+         (may_be("expand") && take(FindExpand(w, target, borders, compares), 4)) ||
          (may_be("lookup") && take(FindLookups(w, target, compares), 8)) ||
          (may_be("columns") && take(MakeColumns(w, target), target.rows));
 }
