@@ -57,56 +57,25 @@ void FetchGathered(const void* source, int64_t first, const int32_t* index, int6
   }
 }
 
-// gridGrad of an image from the totals of its channel blocks: added up in the blocks' order, times
-// the slope of the coordinate. How a block's total is made: cpu/vector/channel_tree-inl.h.
-template <class T>
-class BlocksGridGrad : PointGridGrad<Params, T, false> {
-  using Base = PointGridGrad<Params, T, false>;
-  using typename Base::D;
-  using typename Base::F;
-  using typename Base::Points;
-  using typename Base::V;
-
- public:
-  BlocksGridGrad(const Params& p, const SlabGeometry& g, const F* totals)
-      : Base(p), g_(g), totals_(totals) {}
-
-  // Points [first, last) of image n.
-  void Run(int64_t n, int64_t first, int64_t last) const {
-    Base::ForPoints(n, first, last,
-                    [&](const Points& points, V& x, V& y, V&) PORTACL_INLINE_LAMBDA {
-                      const D d;
-                      V slope_x, slope_y;
-                      hn::Mask<D> unusable, infinite;
-                      const Axes at(x, y);
-                      const Axes slope(slope_x, slope_y);
-                      LocatePoints(d, Base::source_.geometry, at, slope, unusable, infinite);
-                      x = hn::Zero(d);
-                      y = x;
-                      SumBlocks(points.first, points.count, x, y);
-                      FinishGrads<2>(d, at, slope, unusable, infinite);
-                    });
+// Adds the totals of a vector of points of an image up over the blocks, in ascending order. How a
+// block's total is made: cpu/vector/channel_tree-inl.h.
+template <class F, class V>
+HWY_INLINE void SumTotals(const SlabGeometry& g, const F* totals, int64_t first, int64_t count,
+                          V& sum_x, V& sum_y) {
+  const hn::DFromV<V> d;
+  sum_x = hn::Zero(d);
+  sum_y = sum_x;
+  HWY_ALIGN F copy[2 * hn::MaxLanes(d)] = {};
+  for (int64_t block = 0; block < g.blocks.count; ++block) {
+    const F* const sums = totals + (block * g.partial_points + first) * 2;
+    const bool whole = count == Length(d);
+    if (!whole) std::copy_n(sums, 2 * count, copy);
+    V x, y;
+    LoadDeinterleaved2(d, whole ? sums : copy, x, y);
+    sum_x = hn::Add(sum_x, x);
+    sum_y = hn::Add(sum_y, y);
   }
-
- private:
-  // The totals of a vector of points over the blocks, in ascending order of the blocks.
-  HWY_INLINE void SumBlocks(int64_t first, int64_t count, V& sum_x, V& sum_y) const {
-    const D d;
-    HWY_ALIGN F copy[2 * hn::MaxLanes(D())] = {};
-    for (int64_t block = 0; block < g_.blocks.count; ++block) {
-      const F* const sums = totals_ + (block * g_.partial_points + first) * 2;
-      const bool whole = count == Length(d);
-      if (!whole) std::copy_n(sums, 2 * count, copy);
-      V x, y;
-      LoadDeinterleaved2(d, whole ? sums : copy, x, y);
-      sum_x = hn::Add(sum_x, x);
-      sum_y = hn::Add(sum_y, y);
-    }
-  }
-
-  const SlabGeometry& g_;
-  const F* totals_;
-};
+}
 
 // What the strips' lists hold: groups of points, or points; the latter's gradOutput may have been
 // gathered before.
@@ -154,10 +123,14 @@ class Backward {
       }
     }
     if (!p_.want_grid_grad) return;
-    call_.ForChunks(images, [&](int64_t i, int64_t, int64_t first, int64_t last) {
+    call_.ForChunks(images, [&](int64_t i, int64_t, int64_t first, int64_t last) HWY_ATTR {
       const int64_t n = images.first + i;
       if (!call_.slopes) return NoGridGrad<Params, T>(p_).Run(n, first, last);
-      BlocksGridGrad<T>(p_, g_, call_.ScratchOf(images, i).partial).Run(n, first, last);
+      const F* const totals = call_.ScratchOf(images, i).partial;
+      TotalsGridGrad<Params, T>(p_).Run(
+          n, first, last, [&](int64_t p, int64_t count, const auto& sum) PORTACL_INLINE_LAMBDA {
+            SumTotals(g_, totals, p, count, sum.x, sum.y);
+          });
     });
   }
 

@@ -322,37 +322,6 @@ const base::ComputeType<T>* RunVolume(const Params& p, const SummedBlocks& plan,
   return volume.totals();
 }
 
-// gridGrad from the totals.
-template <class T>
-class TotalsGridGrad : PointGridGrad<Params, T, false> {
-  using Base = PointGridGrad<Params, T, false>;
-  using typename Base::D;
-  using typename Base::F;
-  using typename Base::Points;
-  using typename Base::V;
-
- public:
-  TotalsGridGrad(const Params& p, const F* totals) : Base(p), totals_(totals) {}
-
-  // Points [first, last) of volume n.
-  void Run(int64_t n, int64_t first, int64_t last) const {
-    Base::ForPoints(
-        n, first, last, [&](const Points& points, V& x, V& y, V& z) PORTACL_INLINE_LAMBDA {
-          const D d;
-          V slope_x, slope_y, slope_z, gap;
-          hn::Mask<D> unusable;
-          hn::Mask<D> outside;
-          const Axes slope(slope_x, slope_y, slope_z);
-          LocatePoints(d, Base::source_.geometry, Axes(x, y, z), slope, unusable, outside);
-          hn::LoadInterleaved4(d, totals_ + 4 * points.first, x, y, z, gap);
-          FinishGrads<3>(d, Axes(x, y, z), slope, unusable, outside);
-        });
-  }
-
- private:
-  const F* totals_;
-};
-
 }  // namespace
 
 // Loops over a volume's parts run on all threads with one slot, and where they are with more.
@@ -364,8 +333,15 @@ void RunElements(const Params& p, const SummedBlocks& plan, void* workspace) {
                                    ? RunVolume<T, Interpolation::kBicubic>(p, plan, n, memory)
                                    : RunVolume<T, Interpolation::kBilinear>(p, plan, n, memory);
     if (!p.want_grid_grad) return;
-    const TotalsGridGrad<T> finish(p, totals);
-    ForChunks(plan.chunks, [&](int64_t begin, int64_t end) { finish.Run(n, begin, end); });
+    using GridGrad = TotalsGridGrad<Params, T>;
+    const GridGrad finish(p);
+    ForChunks(plan.chunks, [&](int64_t begin, int64_t end) HWY_ATTR {
+      finish.Run(n, begin, end, [&](int64_t first, int64_t, const auto& sum) PORTACL_INLINE_LAMBDA {
+        typename GridGrad::V gap;
+        const typename GridGrad::D d;
+        hn::LoadInterleaved4(d, totals + 4 * first, sum.x, sum.y, sum.z, gap);
+      });
+    });
   });
 }
 #define PORTACL_RUN(T) void RunElements<T>(const Params&, const SummedBlocks&, void*)

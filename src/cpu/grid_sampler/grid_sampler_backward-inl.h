@@ -165,6 +165,36 @@ class PointGridGrad {
   std::conditional_t<kJoined, JoinedImages<int64_t{hn::MaxLanes(D())}>, Nothing> joined_;
 };
 
+// gridGrad from sums over the channels that a path has made before.
+template <class Params, class T>
+class TotalsGridGrad : PointGridGrad<Params, T, false> {
+  using Base = PointGridGrad<Params, T, false>;
+
+ public:
+  using typename Base::D;
+  using typename Base::F;
+  using typename Base::V;
+
+  explicit TotalsGridGrad(const Params& p) : Base(p) {}
+
+  // Points [first, last) of image or volume n. read(p, count, sum) reads the sums of the slopes of
+  // `count` points from p on.
+  template <class Read>
+  void Run(int64_t n, int64_t first, int64_t last, const Read& read) const {
+    Base::ForPoints(n, first, last,
+                    [&](const auto& points, V& x, V& y, V& z) PORTACL_INLINE_LAMBDA {
+                      const D d;
+                      V slope_x, slope_y, slope_z;
+                      hn::Mask<D> unusable, infinite;
+                      const Axes at(x, y, z);
+                      const Axes slope(slope_x, slope_y, slope_z);
+                      LocatePoints(d, Base::source_.geometry, at, slope, unusable, infinite);
+                      read(points.first, points.count, at);
+                      FinishGrads<Base::kAxes>(d, at, slope, unusable, infinite);
+                    });
+  }
+};
+
 // Sums of slopes(c, x, y) or slopes(c, x, y, z) over any number of channels: block by block, each
 // by the tree, which works on memory.
 template <class F, class Slopes, class... V>

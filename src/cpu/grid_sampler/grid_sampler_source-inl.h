@@ -297,7 +297,7 @@ struct TapSource {
   // The same by the rule's padding.
   template <class T, class Use>
   HWY_INLINE void WithTapsOfRule(const Axes<V>& point, VI image, V nothing, const Use& use) const {
-    if (geometry.rule.padding == ops::Padding::kCircular) {
+    if (wraps()) {
       WithWrappedTaps<T>(point, image, use);
     } else {
       WithTaps(point, image, nothing, use);
