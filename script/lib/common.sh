@@ -145,7 +145,8 @@ stage_times=()
 build_python() {
   local log=build/$1-python.log
   cmake -B "build/$1" -DPORTACL_PYTHON=ON -DPython_EXECUTABLE="$3" >"$log" 2>&1 &&
-    cmake --build "build/$1" --parallel "$jobs" --target portacl portacl_python_stub portacl_cli &&
+    cmake --build "build/$1" --parallel "$jobs" --target portacl portacl_python_stub portacl_cli \
+      portacl_call portacl_gdb_types portacl_npu_smi &&
     rm -rf "$2" &&  # files that the tree no longer has
     cmake --install "build/$1" --prefix "$2" --component python >>"$log" || {
     cat "$log" >&2
