@@ -100,6 +100,7 @@ def resize_rows(case: resize.Case) -> Iterator[tuple[str, Make]]:
         "nearest-exact": "UpsampleNearestExact",
         "linear": "UpsampleLinear",
         "cubic": "UpsampleCubic",
+        "lanczos": "UpsampleLanczos",
         "affine_grid": "AffineGrid",
     }[case.mode]
     if case.mode == "affine_grid":
