@@ -2,14 +2,17 @@
 // graphs, executors, modes. The breadth of the table is python/tests/test_aten.py's.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "aclnnop/aclnn_convolution.h"
+#include "aclnnop/aclnn_convolution_backward.h"
 #include "aclnnop/aclnn_copy.h"
 #include "aclnnop/aclnn_exp.h"
 #include "aclnnop/aclnn_fill_scalar.h"
@@ -18,6 +21,7 @@
 #include "aclnnop/aclnn_layer_norm.h"
 #include "aclnnop/aclnn_leaky_relu.h"
 #include "aclnnop/aclnn_matmul.h"
+#include "aclnnop/aclnn_max_pool.h"
 #include "aclnnop/aclnn_nonzero.h"
 #include "aclnnop/aclnn_permute.h"
 #include "aclnnop/aclnn_reduce_sum.h"
@@ -136,6 +140,63 @@ TEST_F(Aten, ConvolutionOfOnesCounts) {
       << TakeMessage();
   to.Download();
   for (int64_t i = 0; i < out.size(); ++i) ASSERT_EQ(out.Get(i), 36);
+}
+
+// PyTorch 2.7 divided by the number of groups.
+TEST_F(Aten, AConvolutionsGradientNeedsAGroup) {
+  const DeviceMemory memory(4096);
+  const auto tensor = [&](Shape shape) {
+    return TensorArgs{std::move(shape), ACL_FLOAT, ACL_FORMAT_NCHW, memory.get()}.Make();
+  };
+  const TensorHandle grad = tensor({1, 3, 2, 2}), image = tensor({1, 2, 4, 4}),
+                     weight = tensor({3, 2, 3, 3});
+  const IntArrayHandle ones = Ints({1, 1}), zeros = Ints({0, 0}), bias = Ints({3});
+  const bool all[] = {true, true, false};
+  const BoolArrayHandle mask(aclCreateBoolArray(all, 3));
+  uint64_t size = 0;
+  aclOpExecutor* executor = nullptr;
+  for (const int groups : {0, -1}) {
+    EXPECT_EQ(aclnnConvolutionBackwardGetWorkspaceSize(
+                  grad.get(), image.get(), weight.get(), bias.get(), ones.get(), zeros.get(),
+                  ones.get(), false, zeros.get(), groups, mask.get(), 0, image.get(), weight.get(),
+                  nullptr, &size, &executor),
+              ACLNN_ERR_PARAM_INVALID);
+    EXPECT_EQ(TakeMessage(), "aclnnConvolutionBackward: groups is " + std::to_string(groups) +
+                                 ", but must be at least 1");
+  }
+}
+
+TEST_F(Aten, MaximaHavePaddingForAllSidesAnAxisOrASide) {
+  Tensor image = Counted({1, 1, 4, 5});
+  Tensor out(Element::kFloat, {1, 1, 2, 3});
+  const DeviceTensor from(&image);
+  DeviceTensor to(&out);
+  const TensorHandle handles[] = {from.args().Make(), to.args().Make()};
+  const IntArrayHandle kernel = Ints({3, 3}), strides = Ints({2, 2}), ones = Ints({1, 1});
+  const auto pool = [&](const std::vector<int64_t>& pads) {
+    const IntArrayHandle given = Ints(pads);
+    return PORTACL_RUN(aclnnMaxPool, stream_, handles[0].get(), kernel.get(), strides.get(), 0,
+                       given.get(), ones.get(), 0, handles[1].get());
+  };
+  for (const std::vector<int64_t>& pads : {std::vector<int64_t>{1}, {1, 1}, {1, 1, 1, 1}}) {
+    SCOPED_TRACE(pads.size());
+    out.Fill(0);
+    to.Upload();
+    ASSERT_EQ(pool(pads), ACLNN_SUCCESS) << TakeMessage();
+    to.Download();
+    for (int64_t at = 0; at < 6; ++at) {
+      double want = -1;
+      for (int64_t y = std::max<int64_t>(at / 3 * 2 - 1, 0); y < at / 3 * 2 + 2; ++y) {
+        for (int64_t x = std::max<int64_t>(at % 3 * 2 - 1, 0); x < std::min(at % 3 * 2 + 2, 5L);
+             ++x) {
+          want = std::max(want, image.Get(y * 5 + x));
+        }
+      }
+      EXPECT_EQ(out.Get(at), want) << at;
+    }
+  }
+  EXPECT_EQ(pool({1, 1, 1}), ACLNN_ERR_PARAM_INVALID);
+  EXPECT_THAT(TakeMessage(), HasSubstr("pads has 3 elements, but must have 0, 1, 2 or 4"));
 }
 
 TEST_F(Aten, OutputsMayLieInInputs) {

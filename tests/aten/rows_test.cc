@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <set>
@@ -26,19 +27,23 @@ using testing::HasSubstr;
 
 class AtenRows : public testing::Test {
  protected:
-  // libportacl_aten.so beside libportacl.so.
   AtenRows() {
-    Dl_info library;
-    if (dladdr(reinterpret_cast<const void*>(&aclrtSetDevice), &library) == 0) return;
-    const std::string file = library.dli_fname;
-    const std::string backend = file.substr(0, file.rfind('/') + 1) + "libportacl_aten.so";
-    void* const handle = dlopen(backend.c_str(), RTLD_NOW | RTLD_LOCAL);
+    void* const handle = dlopen(File().c_str(), RTLD_NOW | RTLD_LOCAL);
     if (handle == nullptr) return;
     const auto function = reinterpret_cast<portacl::aten::BackendFunction>(
         dlsym(handle, portacl::aten::kBackendFunction));
     if (function != nullptr) backend_ = function();
   }
   void SetUp() override { ASSERT_NE(backend_, nullptr) << dlerror(); }
+
+  // What PORTACL_ATEN_LIBRARY names, else libportacl_aten.so beside libportacl.so.
+  static std::string File() {
+    if (const char* const named = std::getenv("PORTACL_ATEN_LIBRARY")) return named;
+    Dl_info library;
+    if (dladdr(reinterpret_cast<const void*>(&aclrtSetDevice), &library) == 0) return "";
+    const std::string file = library.dli_fname;
+    return file.substr(0, file.rfind('/') + 1) + "libportacl_aten.so";
+  }
 
   std::string Check(const char* right) const {
     static constexpr Parameter kParameters[] = {{"self", "T"}, {"dim", "i"}, {"out", "O"}};

@@ -35,10 +35,15 @@ Tensors AvgPool2d(const Inputs& in) {
                          Divisor(in, "divisorOverride"))};
 }
 
+// "pads" has one number for all sides, one for an axis, or four: top, bottom, left, right.
 Tensors MaxPool(const Inputs& in) {
-  const std::vector<int64_t> p = in.ints("pads");
+  std::vector<int64_t> p = in.ints("pads");
+  TORCH_CHECK(p.size() <= 4 && p.size() != 3, "pads has ", p.size(),
+              " elements, but must have 0, 1, 2 or 4");
+  if (p.size() == 1) p = std::vector<int64_t>(4, p[0]);
+  if (p.size() == 2) p = {p[0], p[0], p[1], p[1]};
   Tensor self = in.t("self");
-  if (p.size() == 4 && (p[0] != 0 || p[1] != 0 || p[2] != 0 || p[3] != 0)) {
+  if (std::ranges::any_of(p, [](int64_t pad) { return pad != 0; })) {
     self = at::constant_pad_nd(self, {p[2], p[3], p[0], p[1]}, -INFINITY);
   }
   return {at::max_pool2d(self, in.ints("kernelShape"), in.ints("strides"), {0, 0},

@@ -109,7 +109,10 @@ at::Scalar ReadScalar(const Parameter& parameter, const ScalarValue& scalar) {
 
 c10::IValue ReadPlain(const Parameter& parameter, const Value& value) {
   switch (parameter.kind[0]) {
-    case 'i':
+    case 'i':  // PyTorch 2.7's gradient of a convolution divides by "groups" before it looks
+      TORCH_CHECK(value.integer > 0 || std::string_view(parameter.name) != "groups", "groups is ",
+                  value.integer, ", but must be at least 1");
+      return value.integer;
     case 'b':
       return value.integer;
     case 'd':
