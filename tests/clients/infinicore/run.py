@@ -1,8 +1,9 @@
 """Run InfiniCore's own tests of its operators on Ascend, case by case, in torch_npu.
 
 run.py TESTS OPERATOR...: TESTS is the folder test/infiniop of a checkout, INFINI_ROOT has lib/libinfiniop.so. Each test
-compares with PyTorch. Its file is taken as it is. A case that fails does not end it here. A case that ends well and says
-nothing has left itself out. The status is 1 if a case or a file fails, or if an operator has no case.
+compares with PyTorch. Its file is taken as it is. The operators run on the default stream and PyTorch on one of its own.
+So each comparison waits for the device first, which the tests do not. A case that fails does not end it here. A case that
+ends well and says nothing has left itself out. The status is 1 if a case or a file fails, or if an operator has no case.
 """
 
 from __future__ import annotations
@@ -13,6 +14,10 @@ import io
 import runpy
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def without_others(register: type) -> None:
@@ -27,6 +32,17 @@ def without_others(register: type) -> None:
                 continue
 
     register.register_lib = register_lib
+
+
+def waiting(compare: Callable) -> Callable:
+    """Compare when all streams of the device are done."""
+    import torch
+
+    def wait_and_compare(*args: object, **options: object) -> bool:
+        torch.npu.synchronize()
+        return compare(*args, **options)
+
+    return wait_and_compare
 
 
 def main(folder: str, operators: list[str]) -> int:
@@ -66,6 +82,7 @@ def main(folder: str, operators: list[str]) -> int:
         utils.destroy_handle(handle)
 
     library.test_operator = each
+    torch.allclose, torch.equal = waiting(torch.allclose), waiting(torch.equal)
     for name in operators:
         counts[name] = [0, 0]
         sys.argv = [name, "--ascend"]
