@@ -1,5 +1,6 @@
 """torchvision's operators: kernels that need no Python do what those in Python do."""
 
+import contextlib
 import threading
 
 import pytest
@@ -19,8 +20,7 @@ REPLACED = (_roi_align.replaced, _deform_conv.replaced)
 
 
 @pytest.fixture(autouse=True)
-def _enabled(monkeypatch):
-    monkeypatch.setattr(_torchvision, "is_watched", False)  # an earlier test may have profiled
+def _enabled():
     pt.enable()
     yield
     pt.disable()
@@ -152,17 +152,28 @@ def test_arguments_are_freed_once(monkeypatch):
         assert all(t._use_count() <= 2 for t in arguments if isinstance(t, torch.Tensor))
 
 
-def test_profile_sees_calls_from_then_on():
+def test_profile_sees_calls_while_it_runs(monkeypatch):
+    arguments = rois()["roi_align"]
     with pt.profile() as report:
-        called("roi_align", rois()["roi_align"])
+        called("roi_align", arguments)
     assert [row.operator for row in report.rows.values()] == ["roi_align"]
+    without_python(monkeypatch, "roi_align", arguments)
+    assert report.calls == 1
 
 
-def test_blocks_begin_and_end_while_threads_call():
+@contextlib.contextmanager
+def _enabled_block():
+    pt.enable()
+    yield
+    pt.disable()
+
+
+@pytest.mark.parametrize("block", [pt.accelerated, _enabled_block])
+def test_kernels_come_and_go_while_threads_call(block):
     pt.disable()
     name, arguments = next(iter(rois().items()))
     (stock,) = called(name, arguments)
-    with pt.accelerated():
+    with block():
         (own,) = called(name, arguments)
     ends, wrong = threading.Event(), []
 
@@ -176,7 +187,7 @@ def test_blocks_begin_and_end_while_threads_call():
     for thread in threads:
         thread.start()
     for _ in range(200):
-        with pt.accelerated():
+        with block():
             assert torch.equal(called(name, arguments)[0], own)
     ends.set()
     for thread in threads:

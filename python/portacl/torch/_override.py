@@ -429,7 +429,8 @@ def disable() -> None:
 
     ``with accelerated()`` blocks that run keep portacl's.
 
-    portacl's stay in PyTorch's dispatcher and call PyTorch's, which takes 0.6 us a call.
+    portacl's stay in PyTorch's dispatcher and call PyTorch's, which takes 0.6 us a call, and
+    torchvision's, which takes 3 us.
     """
     _attention.set_enabled(False)
     _roi_align.set_enabled(False)

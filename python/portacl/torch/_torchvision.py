@@ -21,17 +21,17 @@ from ._kernels import DTYPES, uses_native_kernels
 Kernel = Callable[..., Any]
 
 is_watched = False
-"""Whether calls go by ``torch.ops.portacl``, where ``profile()`` counts them."""
+"""Whether calls go by ``torch.ops.portacl``, where a ``profile()`` that runs counts them."""
 
 _all: list[Replaced] = []
 _in_python: dict[str, torch.library.Library] = {}
 """By torchvision's names: operators of a namespace of portacl's, with its kernels in Python."""
 
 
-def watch() -> None:
-    """From now on ``profile()`` sees calls."""
+def watch(watched: bool) -> None:
+    """Whether ``profile()`` sees calls from now on."""
     global is_watched
-    is_watched = True
+    is_watched = watched
     for replaced in _all:
         replaced.choose()
 
@@ -77,7 +77,8 @@ class Replaced:
         self._own_errors = own_errors
         self._lock = threading.RLock()
         self._library: Optional[torch.library.Library] = None
-        self._native: Optional[_core.TorchKernels] = None  # kernels in C++
+        # Kernels in C++ stay: other threads may be on their way into them.
+        self._native: Optional[_core.TorchKernels] = None
         _all.append(self)
 
     @property
@@ -112,13 +113,11 @@ class Replaced:
             self._apply()
 
     def _apply(self) -> None:
-        wanted = self.in_place and self._module in sys.modules
-        if not wanted and self._library is not None:
-            self._native = None
+        if self.in_place and self._library is None and self._module in sys.modules:
+            self._register()
+        if not self.in_place and self._library is not None and self._native is None:
             self._library._destroy()  # torchvision's own kernels come back
             self._library = None
-        if wanted and self._library is None:
-            self._register()
         self.choose()
 
     def choose(self) -> None:
@@ -184,10 +183,7 @@ class Replaced:
             sys.meta_path.insert(0, self)  # type: ignore[arg-type]
 
     def add_block(self, count: int) -> None:
-        """A block begins (1), or ends (-1): then the kernels stand aside until ``disable()``.
-
-        Other threads may be on their way into them.
-        """
+        """A block begins (1), or ends (-1)."""
         if not hasattr(torch.library, "get_kernel"):
             return
         with self._lock:
