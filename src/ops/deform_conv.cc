@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/checked.h"
+#include "base/product.h"
 #include "ops/call.h"
 #include "ops/channels_first.h"
 #include "ops/deform_conv_params.h"
@@ -204,13 +205,10 @@ class DeformConvChecks {
   }
 
   Status Numbers() const {
-    const std::array<Place, 2> of = {at_.weight, at_.offset};
-    const size_t first = read_.has_weight() ? 0 : 1;
-    for (size_t i = first; i < of.size(); ++i) {
-      const int64_t value = call_.integer(i - first);
-      if (value >= 1) continue;
+    for (size_t i = 0; i < (read_.has_weight() ? 2 : 1); ++i) {
+      if (call_.integer(i) >= 1) continue;
       return refusals_.Refuse(Rule::kAttribute, "{} is {}, but must be at least 1",
-                              call_.integer_name(i - first), value);
+                              call_.integer_name(i), call_.integer(i));
     }
     if (call_.mode(0) < 0 || call_.mode(0) > 1) {
       return refusals_.Refuse(Rule::kAttribute, "{} is {}, but must be 0 (planes) or 1 (pairs)",
@@ -280,11 +278,8 @@ class DeformConvChecks {
           dilation[axis]);
     }
     const auto [rows, columns] = *out;
-    int64_t taps = 0, points = 0, planes = 0;
-    const bool counted = base::CheckedMul(kernel[0], kernel[1], &taps) &&
-                         base::CheckedMul(taps, read_.offset_groups(), &points) &&
-                         base::CheckedMul(points, int64_t{3}, &planes);
-    if (counted && image[2] <= kMost / image[3] && rows <= kMost / columns &&
+    const int64_t planes = base::SaturatedProduct({kernel[0], kernel[1], read_.offset_groups(), 3});
+    if (planes < INT64_MAX && image[2] <= kMost / image[3] && rows <= kMost / columns &&
         kernel[0] <= kMost / rows && kernel[1] <= kMost / columns) {
       return {};
     }

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
 #include <limits>
 #include <optional>
 #include <string_view>
@@ -16,6 +15,7 @@
 #include "base/checked.h"
 #include "base/dispatch.h"
 #include "base/kernel.h"
+#include "base/product.h"
 #include "ops/deform_conv_params.h"
 #include "ops/listed_kernels.h"
 #include "ref/bilinear_taps.h"
@@ -46,16 +46,14 @@ class DeformConv {
 
   // Elements of the workspace; nullopt if 64 bits do not hold their bytes.
   static std::optional<uint64_t> Bytes(const Params& p) {
-    int64_t columns = 2 * int64_t{sizeof(F)}, image = sizeof(F), weights = sizeof(F), all = 0;
-    const auto multiply = [](std::initializer_list<int64_t> extents, int64_t* product) {
-      return std::all_of(extents.begin(), extents.end(), [product](int64_t extent) {
-        return base::CheckedMul(*product, extent, product);
-      });
-    };
-    if (!multiply({p.out_height, p.out_width, p.kernel[0], p.kernel[1], p.channels}, &columns) ||
-        !multiply({p.height, p.width, p.channels}, &image) ||
-        !multiply({p.out_channels, p.channels, p.kernel[0], p.kernel[1]}, &weights) ||
-        !base::CheckedAdd(columns, image, &all) || !base::CheckedAdd(all, weights, &all)) {
+    constexpr int64_t kSize = sizeof(F);
+    const int64_t columns = base::SaturatedProduct(
+        {2 * kSize, p.out_height, p.out_width, p.kernel[0], p.kernel[1], p.channels});
+    const int64_t image = base::SaturatedProduct({kSize, p.height, p.width, p.channels});
+    const int64_t weights =
+        base::SaturatedProduct({kSize, p.out_channels, p.channels, p.kernel[0], p.kernel[1]});
+    int64_t all = 0;
+    if (!base::CheckedAdd(columns, image, &all) || !base::CheckedAdd(all, weights, &all)) {
       return std::nullopt;
     }
     return static_cast<uint64_t>(all);

@@ -13,6 +13,7 @@
 #include "base/checked.h"
 #include "base/dispatch.h"
 #include "base/kernel.h"
+#include "base/product.h"
 #include "ops/listed_kernels.h"
 #include "ops/roi_align_params.h"
 #include "runtime/parallel.h"
@@ -122,37 +123,53 @@ class UprightAverage {
   Taps<F> rows_;
 };
 
-// ---- maxima ------------------------------------------------------------------------------------
+// ---- maxima of upright rois, averages of rotated ones ------------------------------------------
 
 template <class T, class F = base::ComputeType<T>>
-class UprightMaximum {
+class Sampled {
  public:
-  UprightMaximum(const Params& p, F* /*memory*/) : p_(p) {}
+  Sampled(const Params& p, F* /*memory*/) : p_(p) {}
 
+  // False where the angle has no sine and cosine.
   bool Begin(int64_t n) {
     roi_ = ops::SampledRoiAt<T>(p_, n);
     n_ = n;
-    return true;
+    return roi_.image >= 0;
   }
 
   void BeginBin(int64_t ph, int64_t pw) {
     ph_ = ph;
     pw_ = pw;
   }
-  F Pool(const Plane<T>& plane) const { return Winner(plane).value; }
+  F Pool(const Plane<T>& plane) const {
+    if (!p_.rotated) return Winner(plane).value;
+    F sum = 0;
+    ops::ForRotatedSamples(roi_, ph_, pw_, [&](const Corners<F>& corners) {
+      for (size_t i = 0; i < corners.count; ++i) {
+        sum = std::fma(corners.weight[i], plane.At(corners.at[i][0], corners.at[i][1]), sum);
+      }
+    });
+    return sum / roi_.count;
+  }
 
-  // Adds to the corners of each bin's winner.
+  // Adds to the corners of all samples, or of each bin's winner.
   void AddRow(int64_t c, int64_t ph, F* sums) {
     const auto& s = p_.values_stride;
     const Plane<T> plane{static_cast<const T*>(p_.values) + roi_.image * s[0] + c * s[1], s[2],
                          s[3]};
     for (int64_t pw = 0; pw < p_.pooled_width; ++pw) {
       BeginBin(ph, pw);
-      const Corners<F> corners = Winner(plane).corners;
-      const F g = base::Widen(*PooledAt<const T>(p_, n_, c, ph, pw));
-      for (size_t i = 0; i < corners.count; ++i) {
-        F& sum = sums[corners.at[i][0] * p_.width + corners.at[i][1]];
-        sum = std::fma(corners.weight[i], g, sum);
+      const F grad = base::Widen(*PooledAt<const T>(p_, n_, c, ph, pw)) / roi_.count;
+      const auto add = [&](const Corners<F>& corners) {
+        for (size_t i = 0; i < corners.count; ++i) {
+          F& sum = sums[corners.at[i][0] * p_.width + corners.at[i][1]];
+          sum = std::fma(corners.weight[i], grad, sum);
+        }
+      };
+      if (p_.rotated) {
+        ops::ForRotatedSamples(roi_, ph_, pw_, add);
+      } else {
+        add(Winner(plane).corners);
       }
     }
   }
@@ -190,59 +207,6 @@ class UprightMaximum {
       }
     }
     return value;
-  }
-
-  const Params& p_;
-  int64_t n_ = 0;
-  ops::SampledRoi<F> roi_;
-  int64_t ph_ = 0;
-  int64_t pw_ = 0;
-};
-
-// ---- rotated rois ------------------------------------------------------------------------------
-
-template <class T, class F = base::ComputeType<T>>
-class RotatedAverage {
- public:
-  RotatedAverage(const Params& p, F* /*memory*/) : p_(p) {}
-
-  // False where the angle has no sine and cosine.
-  bool Begin(int64_t n) {
-    n_ = n;
-    roi_ = ops::SampledRoiAt<T>(p_, n);
-    return roi_.image >= 0;
-  }
-
-  void BeginBin(int64_t ph, int64_t pw) {
-    ph_ = ph;
-    pw_ = pw;
-  }
-  F Pool(const Plane<T>& plane) const {
-    F sum = 0;
-    ForCorners(
-        [&](int64_t y, int64_t x, F weight) { sum = std::fma(weight, plane.At(y, x), sum); });
-    return sum / roi_.count;
-  }
-
-  void AddRow(int64_t c, int64_t ph, F* sums) {
-    for (int64_t pw = 0; pw < p_.pooled_width; ++pw) {
-      BeginBin(ph, pw);
-      const F q = base::Widen(*PooledAt<const T>(p_, n_, c, ph, pw)) / roi_.count;
-      ForCorners([&](int64_t y, int64_t x, F weight) {
-        F& sum = sums[y * p_.width + x];
-        sum = std::fma(weight, q, sum);
-      });
-    }
-  }
-
- private:
-  template <class Visit>
-  void ForCorners(const Visit& visit) const {
-    ops::ForRotatedSamples(roi_, ph_, pw_, [&](const Corners<F>& corners) {
-      for (size_t i = 0; i < corners.count; ++i) {
-        visit(corners.at[i][0], corners.at[i][1], corners.weight[i]);
-      }
-    });
   }
 
   const Params& p_;
@@ -300,11 +264,11 @@ std::optional<Plan> MakePlan(const Params& p, std::string_view /*path*/) {
   Plan plan;
   const int64_t tasks = p.backward ? p.images * p.channels : p.rois;
   plan.slots = static_cast<int>(std::clamp<int64_t>(tasks, 1, runtime::NumThreads()));
-  int64_t area = 0, bytes = 0;
-  const bool fits = (!p.backward || base::CheckedMul(p.height, p.width, &area)) &&
-                    base::CheckedMul(p.width, int64_t{3}, &plan.elements) &&
+  const int64_t area = p.backward ? base::SaturatedProduct({p.height, p.width}) : 0;
+  const int64_t tables = base::SaturatedProduct({p.width, 3});
+  int64_t bytes = 0;
+  const bool fits = base::CheckedAdd(area, tables, &plan.elements) &&
                     base::CheckedAdd(plan.elements, p.height, &plan.elements) &&
-                    base::CheckedAdd(plan.elements, area, &plan.elements) &&
                     base::CheckedMul(plan.elements, int64_t{sizeof(double)} * plan.slots, &bytes);
   if (!fits) return std::nullopt;
   plan.workspace_size = static_cast<uint64_t>(bytes);
@@ -328,9 +292,9 @@ void RunPooling(const Params& p, const Plan& plan, void* workspace) {
 void RunAnyType(const Params& p, const Plan& plan, void* workspace) {
   base::DispatchFloating(p.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    if (p.rotated) return RunPooling<T, RotatedAverage<T>>(p, plan, workspace);
-    if (p.mode != RoiAlignMode::kAverage)
-      return RunPooling<T, UprightMaximum<T>>(p, plan, workspace);
+    if (p.rotated || p.mode != RoiAlignMode::kAverage) {
+      return RunPooling<T, Sampled<T>>(p, plan, workspace);
+    }
     RunPooling<T, UprightAverage<T>>(p, plan, workspace);
   });
 }
