@@ -6,7 +6,6 @@
 #include <cstring>
 #include <new>
 #include <string>
-#include <type_traits>
 
 #include "base/checked.h"
 #include "ops/call.h"
@@ -34,20 +33,12 @@ void SetStrides(const TensorDesc& tensor, std::array<int64_t, kRank>* strides) {
   std::copy_n(tensor.strides.data(), kRank, strides->begin());
 }
 
-// The output or its gradient as (batch, query, head, channel).
-void SetOutputStrides(const TensorDesc& tensor, int64_t channels, std::array<int64_t, 4>* strides) {
-  if (tensor.shape.rank() == 4) return SetStrides(tensor, strides);
-  if (tensor.NumElements() == 0) return;
-  const base::Dims& s = tensor.strides;
-  *strides = {s[0], s[1], s[2] * channels, s[2]};
-}
-
-template <class Params>
 class MsDeformAttnPlan final : public Plan {
  public:
   explicit MsDeformAttnPlan(const Call& call) : Plan(call) {
     const TensorDesc& value = *call.input(0);
     const TensorDesc& location = *call.input(3);
+    params_.backward = call.signature().op == Op::kMsDeformAttnBackward;
     params_.dtype = value.dtype;
     params_.point_dtype = location.dtype;
     params_.batch = value.shape[0];
@@ -60,14 +51,14 @@ class MsDeformAttnPlan final : public Plan {
     SetStrides(value, &params_.value_stride);
     SetPointStrides(location, &params_.location_stride);
     SetPointStrides(*call.input(4), &params_.weight_stride);
-    for (size_t i = 0; i < kInputs; ++i) {
+    for (size_t i = 0; i < call.signature().CountOf(Form::kRead); ++i) {
       AddTensor(call.input_name(i), *call.input(i), false, true);
     }
-    if constexpr (kBackward) {
+    SetOutputStrides(params_.backward ? *call.input(kOutput) : *call.output(0));
+    if (params_.backward) {
       AddGrads(call);
     } else {
       AddTensor(call.output_name(0), *call.output(0), true, true);
-      SetOutputStrides(*call.output(0), params_.channels, &params_.output_stride);
     }
   }
 
@@ -122,13 +113,11 @@ class MsDeformAttnPlan final : public Plan {
     params.value = elements[0];
     params.location = elements[3];
     params.weight = elements[4];
-    if constexpr (kBackward) {
-      params.grad_output = elements[5];
+    params.output = elements[kOutput];
+    if (params.backward) {
       params.value_grad = elements[6];
       params.location_grad = elements[7];
       params.weight_grad = elements[8];
-    } else {
-      params.output = elements[5];
     }
     chosen_.Run(params, static_cast<char*>(workspace) + level_bytes_);
   }
@@ -144,8 +133,8 @@ class MsDeformAttnPlan final : public Plan {
     return refusals().Warn(Rule::kInput, text + ": the level contributes nothing");
   }
 
-  static constexpr bool kBackward = std::is_same_v<Params, MsDeformAttnBackwardParams>;
-  static constexpr size_t kInputs = kBackward ? 6 : 5;
+  using Params = MsDeformAttnParams;
+  static constexpr size_t kOutput = 5;  // the output's tensor, or its gradient's
   static constexpr int64_t kAlign = 64;
 
   // For the native API too, which has the points of all levels on one axis.
@@ -165,14 +154,21 @@ class MsDeformAttnPlan final : public Plan {
     std::copy_n(s.data() + 3, kRank - 4, strides->begin() + 4);
   }
 
+  // The output or its gradient as (batch, query, head, channel).
+  void SetOutputStrides(const TensorDesc& tensor) {
+    if (tensor.shape.rank() == 4) return SetStrides(tensor, &params_.output_stride);
+    if (tensor.NumElements() == 0) return;
+    const base::Dims& s = tensor.strides;
+    params_.output_stride = {s[0], s[1], s[2] * params_.channels, s[2]};
+  }
+
   void AddGrads(const Call& call) {
-    SetOutputStrides(*call.input(5), params_.channels, &params_.grad_output_stride);
     const auto add = [&](size_t index, auto* strides) {
       const TensorDesc* const grad = call.output(index);
       if (grad != nullptr) SetPointStrides(*grad, strides);
       AddTensor(call.output_name(index), grad != nullptr ? *grad : TensorDesc(), true,
                 grad != nullptr);
-      return grad != nullptr;
+      return grad != nullptr && grad->NumElements() > 0;
     };
     params_.want_value_grad = add(0, &params_.value_grad_stride);
     const bool location = add(1, &params_.location_grad_stride);
@@ -204,9 +200,7 @@ class MsDeformAttnPlan final : public Plan {
 }  // namespace
 
 Status PlanCheckedMsDeformAttn(const Call& call, std::shared_ptr<const Plan>* plan) {
-  return call.signature().op == Op::kMsDeformAttnBackward
-             ? MakePlanOf<MsDeformAttnPlan<MsDeformAttnBackwardParams>>(plan, call)
-             : MakePlanOf<MsDeformAttnPlan<MsDeformAttnParams>>(plan, call);
+  return MakePlanOf<MsDeformAttnPlan>(plan, call);
 }
 
 }  // namespace portacl::ops

@@ -17,11 +17,14 @@ struct MsDeformAttnLevel {
   int64_t start = 0;
 };
 
-// The parameters of both directions. Strides in elements, any sign; 0 only in tensors that are
-// read. Pointers are to the first element.
-struct MsDeformAttnShape {
+// Strides in elements, any sign; 0 only in tensors that are read. Pointers are to the first
+// element. A gradient that is not wanted is null.
+struct MsDeformAttnParams {
   base::DType dtype = base::DType::kFloat;        // of value, output and their gradients
   base::DType point_dtype = base::DType::kFloat;  // of locations and weights: `dtype` or FLOAT
+  bool backward = false;
+  bool want_value_grad = false;  // known when the kernel plans, unlike the addresses
+  bool want_point_grad = false;
   int64_t batch = 0;
   int64_t keys = 0;
   int64_t heads = 0;
@@ -33,28 +36,17 @@ struct MsDeformAttnShape {
   const void* value = nullptr;               // (batch, keys, heads, channels)
   const void* location = nullptr;            // (batch, queries, heads, levels, points, 2), x first
   const void* weight = nullptr;              // (batch, queries, heads, levels, points)
+  void* output = nullptr;      // (batch, queries, heads, channels); backward: its gradient, read
+  void* value_grad = nullptr;  // like the tensors above
+  void* location_grad = nullptr;
+  void* weight_grad = nullptr;
   std::array<int64_t, 4> value_stride{};
   std::array<int64_t, 6> location_stride{};
   std::array<int64_t, 5> weight_stride{};
-};
-
-struct MsDeformAttnParams : MsDeformAttnShape {
-  void* output = nullptr;  // (batch, queries, heads, channels)
   std::array<int64_t, 4> output_stride{};
-};
-
-// A gradient that is not wanted is null.
-struct MsDeformAttnBackwardParams : MsDeformAttnShape {
-  const void* grad_output = nullptr;  // like the output
-  void* value_grad = nullptr;         // like the tensors above
-  void* location_grad = nullptr;
-  void* weight_grad = nullptr;
-  std::array<int64_t, 4> grad_output_stride{};
   std::array<int64_t, 4> value_grad_stride{};
   std::array<int64_t, 6> location_grad_stride{};
   std::array<int64_t, 5> weight_grad_stride{};
-  bool want_value_grad = true;  // known when the kernel plans, unlike the addresses
-  bool want_point_grad = true;
 };
 
 }  // namespace portacl::ops

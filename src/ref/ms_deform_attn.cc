@@ -11,9 +11,9 @@
 #include <string_view>
 #include <variant>
 
-#include "base/checked.h"
 #include "base/dispatch.h"
 #include "base/kernel.h"
+#include "base/product.h"
 #include "ops/listed_kernels.h"
 #include "ops/ms_deform_attn_params.h"
 #include "ref/bilinear_taps.h"
@@ -23,9 +23,7 @@
 namespace portacl::ref {
 namespace {
 
-using Shape = ops::MsDeformAttnShape;
-using ForwardParams = ops::MsDeformAttnParams;
-using BackwardParams = ops::MsDeformAttnBackwardParams;
+using Params = ops::MsDeformAttnParams;
 
 // For value, the output and their gradients: (batch, key or query, head, channel).
 template <class T, class Pointer>
@@ -51,7 +49,7 @@ struct WeighedTaps : BilinearTaps<F> {
 
 // T: of the locations and weights.
 template <class T, class F>
-WeighedTaps<F> TapsOf(const Shape& s, const PointIndex& at) {
+WeighedTaps<F> TapsOf(const Params& s, const PointIndex& at) {
   const ops::MsDeformAttnLevel& level = s.level[at.l];
   const T* const location = static_cast<const T*>(s.location) + at.In(s.location_stride);
   const F x = base::Widen(location[0]) * static_cast<F>(level.width) - F{0.5};
@@ -67,7 +65,7 @@ WeighedTaps<F> TapsOf(const Shape& s, const PointIndex& at) {
 // ---- the function ------------------------------------------------------------------------------
 
 template <class F, class Tv, class Tp>
-F OutputAt(const ForwardParams& p, int64_t b, int64_t q, int64_t h, int64_t c) {
+F OutputAt(const Params& p, int64_t b, int64_t q, int64_t h, int64_t c) {
   F sum = 0;
   for (int64_t l = 0; l < p.levels; ++l) {
     if (p.level[l].height == 0) continue;
@@ -86,7 +84,7 @@ F OutputAt(const ForwardParams& p, int64_t b, int64_t q, int64_t h, int64_t c) {
 }
 
 template <class F, class Tv, class Tp>
-void Forward(const ForwardParams& p) {
+void Forward(const Params& p) {
   runtime::ParallelFor(p.batch * p.queries * p.heads, 16, [&](int64_t first, int64_t last) {
     for (int64_t i = first; i < last; ++i) {
       const int64_t h = i % p.heads;
@@ -102,31 +100,21 @@ void Forward(const ForwardParams& p) {
 
 // ---- gradient of the values --------------------------------------------------------------------
 
-// Bytes of the sums of a call, nullopt if 64 bits do not hold them.
-template <class F>
-std::optional<uint64_t> BytesOfSums(const BackwardParams& p) {
-  int64_t bytes = sizeof(F);
-  for (const int64_t extent : {p.batch, p.heads, p.keys, p.channels}) {
-    if (!base::CheckedMul(bytes, extent, &bytes)) return std::nullopt;
-  }
-  return static_cast<uint64_t>(bytes);
-}
-
 // Adds all that a head's points give to the sums of its keys, (keys, channels).
 template <class F, class Tv, class Tp>
-void AddToKeys(const BackwardParams& p, int64_t b, int64_t h, F* sums) {
+void AddToKeys(const Params& p, int64_t b, int64_t h, F* sums) {
   for (int64_t l = 0; l < p.levels; ++l) {
     if (p.level[l].height == 0) continue;
     for (int64_t i = 0; i < p.queries * p.points; ++i) {
       const int64_t q = i / p.points;
-      const Tv* const grad = VectorAt<const Tv>(p.grad_output, p.grad_output_stride, b, q, h);
+      const Tv* const grad = VectorAt<const Tv>(p.output, p.output_stride, b, q, h);
       const auto taps = TapsOf<Tp, F>(p, {b, q, h, l, i % p.points});
       for (size_t tap = 0; tap < 4; ++tap) {
         if (taps.key[tap] < 0) continue;
         const F weight = taps.weight_of_point * taps.weight[tap];
         F* const sum = sums + taps.key[tap] * p.channels;
         for (int64_t c = 0; c < p.channels; ++c) {
-          sum[c] = std::fma(weight, base::Widen(grad[c * p.grad_output_stride[3]]), sum[c]);
+          sum[c] = std::fma(weight, base::Widen(grad[c * p.output_stride[3]]), sum[c]);
         }
       }
     }
@@ -134,7 +122,7 @@ void AddToKeys(const BackwardParams& p, int64_t b, int64_t h, F* sums) {
 }
 
 template <class F, class Tv, class Tp>
-void ValueGrad(const BackwardParams& p, F* workspace) {
+void ValueGrad(const Params& p, F* workspace) {
   const int64_t size = p.keys * p.channels;
   runtime::ParallelFor(p.batch * p.heads, 1, [&](int64_t first, int64_t last) {
     for (int64_t i = first; i < last; ++i) {
@@ -154,13 +142,13 @@ void ValueGrad(const BackwardParams& p, F* workspace) {
 
 // The dot product of gradOutput and the values of a key.
 template <class F, class Tv>
-F Dot(const BackwardParams& p, const PointIndex& at, int64_t key) {
-  const Tv* const grad = VectorAt<const Tv>(p.grad_output, p.grad_output_stride, at.b, at.q, at.h);
+F Dot(const Params& p, const PointIndex& at, int64_t key) {
+  const Tv* const grad = VectorAt<const Tv>(p.output, p.output_stride, at.b, at.q, at.h);
   const Tv* const value = VectorAt<const Tv>(p.value, p.value_stride, at.b, key, at.h);
   Lanes<F> lanes{};
   for (int64_t c = 0; c < p.channels; ++c) {
     F& lane = lanes[static_cast<size_t>(c % 16)];
-    lane = std::fma(base::Widen(grad[c * p.grad_output_stride[3]]),
+    lane = std::fma(base::Widen(grad[c * p.output_stride[3]]),
                     base::Widen(value[c * p.value_stride[3]]), lane);
   }
   return SumLanes(lanes);
@@ -172,7 +160,7 @@ struct PointGrad {
 };
 
 template <class F, class Tv, class Tp>
-PointGrad<F> PointGradAt(const BackwardParams& p, const PointIndex& at) {
+PointGrad<F> PointGradAt(const Params& p, const PointIndex& at) {
   const ops::MsDeformAttnLevel& level = p.level[at.l];
   if (level.height == 0) return {};
   const auto taps = TapsOf<Tp, F>(p, at);
@@ -193,7 +181,7 @@ PointGrad<F> PointGradAt(const BackwardParams& p, const PointIndex& at) {
 }
 
 template <class F, class Tv, class Tp>
-void PointGrads(const BackwardParams& p) {
+void PointGrads(const Params& p) {
   const int64_t per_head = p.levels * p.points;
   const int64_t count = p.batch * p.queries * p.heads * per_head;
   runtime::ParallelFor(count, 64, [&](int64_t first, int64_t last) {
@@ -214,47 +202,37 @@ void PointGrads(const BackwardParams& p) {
   });
 }
 
-// Calls run.operator()<F, Tv, Tp>(), with the types of arithmetic, of values and of points.
-template <class Run>
-void WithTypes(const Shape& s, const Run& run) {
-  base::DispatchFloating(s.dtype, [&](auto tag) {
-    using Tv = typename decltype(tag)::type;
-    using F = base::ComputeType<Tv>;
-    if (s.point_dtype == s.dtype) {
-      run.template operator()<F, Tv, Tv>();
-    } else {
-      run.template operator()<F, Tv, F>();
-    }
-  });
+// Tp: of the locations and weights.
+template <class Tv, class Tp, class F = base::ComputeType<Tv>>
+void RunWith(const Params& p, void* workspace) {
+  if (!p.backward) return Forward<F, Tv, Tp>(p);
+  if (p.value_grad != nullptr) ValueGrad<F, Tv, Tp>(p, static_cast<F*>(workspace));
+  if (p.weight_grad != nullptr || p.location_grad != nullptr) PointGrads<F, Tv, Tp>(p);
 }
 
-void RunForward(const ForwardParams& p) {
-  WithTypes(p, [&]<class F, class Tv, class Tp>() { Forward<F, Tv, Tp>(p); });
-}
+using RefPlan = base::PathPlan<std::monostate>;
 
-using BackwardPlan = base::PathPlan<std::monostate>;
-
-std::optional<BackwardPlan> PlanBackward(const BackwardParams& p, std::string_view /*path*/) {
-  const auto bytes =
-      p.dtype == base::DType::kDouble ? BytesOfSums<double>(p) : BytesOfSums<float>(p);
-  if (!bytes) return std::nullopt;
-  BackwardPlan plan;
-  if (p.want_value_grad) plan.workspace_size = *bytes;
+std::optional<RefPlan> MakePlan(const Params& p, std::string_view /*path*/) {
+  if (!p.want_value_grad) return RefPlan{};
+  const int64_t size = p.dtype == base::DType::kDouble ? 8 : 4;
+  const int64_t bytes = base::SaturatedProduct({size, p.batch, p.heads, p.keys, p.channels});
+  if (bytes == INT64_MAX) return std::nullopt;
+  RefPlan plan;
+  plan.workspace_size = static_cast<uint64_t>(bytes);
   return plan;
 }
 
-void RunBackward(const BackwardParams& p, const BackwardPlan& /*plan*/, void* workspace) {
-  WithTypes(p, [&]<class F, class Tv, class Tp>() {
-    if (p.value_grad != nullptr) ValueGrad<F, Tv, Tp>(p, static_cast<F*>(workspace));
-    if (p.weight_grad != nullptr || p.location_grad != nullptr) PointGrads<F, Tv, Tp>(p);
+void RunPlan(const Params& p, const RefPlan& /*plan*/, void* workspace) {
+  base::DispatchFloating(p.dtype, [&](auto tag) {
+    using Tv = typename decltype(tag)::type;
+    if (p.point_dtype == p.dtype) return RunWith<Tv, Tv>(p, workspace);
+    RunWith<Tv, base::ComputeType<Tv>>(p, workspace);
   });
 }
 
 }  // namespace
 
-const base::Kernel<ForwardParams> kMsDeformAttn =
-    base::ReferenceOf<ForwardParams, RunForward>::Make();
-const base::Kernel<BackwardParams> kMsDeformAttnBackward =
-    base::KernelOf<&PlanBackward, &RunBackward>::Make("ref", base::OnEveryCpu);
+const base::Kernel<Params> kMsDeformAttn =
+    base::KernelOf<&MakePlan, &RunPlan>::Make("ref", base::OnEveryCpu);
 
 }  // namespace portacl::ref

@@ -17,10 +17,8 @@
 namespace portacl_test {
 namespace {
 
-using portacl::ops::MsDeformAttnBackwardParams;
 using portacl::ops::MsDeformAttnLevel;
 using portacl::ops::MsDeformAttnParams;
-using portacl::ops::MsDeformAttnShape;
 
 // The tensors of a call and of its gradients.
 struct AttentionCase {
@@ -75,8 +73,8 @@ void FillCase(Random& random, AttentionCase* c) {
   c->location.FillUniform(random, -0.3, 1.3);
 }
 
-MsDeformAttnShape ShapeOf(const AttentionCase& c) {
-  MsDeformAttnShape s;
+MsDeformAttnParams ParamsOf(const AttentionCase& c) {
+  MsDeformAttnParams s;
   s.dtype = ToDType(c.element);
   s.point_dtype = ToDType(c.point_element);
   s.batch = c.value.shape()[0];
@@ -97,7 +95,7 @@ MsDeformAttnShape ShapeOf(const AttentionCase& c) {
 }
 
 bool RunForward(const portacl::base::Kernel<MsDeformAttnParams>& kernel, AttentionCase* c) {
-  MsDeformAttnParams p{ShapeOf(*c)};
+  MsDeformAttnParams p = ParamsOf(*c);
   p.output = c->output.first();
   SetStrides(c->output, &p.output_stride);
   return RunKernel(kernel, p);
@@ -107,16 +105,17 @@ struct Wanted {
   bool value = true, location = true, weight = true;
 };
 
-bool RunBackward(const portacl::base::Kernel<MsDeformAttnBackwardParams>& kernel,
-                 const Wanted& wanted, AttentionCase* c, std::string_view path = "") {
-  MsDeformAttnBackwardParams p{ShapeOf(*c)};
+bool RunBackward(const portacl::base::Kernel<MsDeformAttnParams>& kernel, const Wanted& wanted,
+                 AttentionCase* c, std::string_view path = "") {
+  MsDeformAttnParams p = ParamsOf(*c);
+  p.backward = true;
   p.want_value_grad = wanted.value;
   p.want_point_grad = wanted.location || wanted.weight;
-  p.grad_output = c->grad_output.first();
+  p.output = c->grad_output.first();
   p.value_grad = wanted.value ? c->value_grad.first() : nullptr;
   p.location_grad = wanted.location ? c->location_grad.first() : nullptr;
   p.weight_grad = wanted.weight ? c->weight_grad.first() : nullptr;
-  SetStrides(c->grad_output, &p.grad_output_stride);
+  SetStrides(c->grad_output, &p.output_stride);
   SetStrides(c->value_grad, &p.value_grad_stride);
   SetStrides(c->location_grad, &p.location_grad_stride);
   SetStrides(c->weight_grad, &p.weight_grad_stride);
@@ -147,7 +146,7 @@ Exact ExactOf(const AttentionCase& c) {
               std::vector<ExactSum>(static_cast<size_t>(c.value.size())),
               std::vector<ExactSum>(static_cast<size_t>(c.location.size())),
               std::vector<ExactSum>(static_cast<size_t>(c.weight.size()))};
-  const MsDeformAttnShape s = ShapeOf(c);
+  const MsDeformAttnParams s = ParamsOf(c);
   for (int64_t i = 0; i < c.weight.size(); ++i) {
     const MsDeformAttnLevel& level = c.levels[static_cast<size_t>(i / s.points % s.levels)];
     const int64_t row = i / s.points / s.levels;  // (batch, query, head)
@@ -201,7 +200,7 @@ TEST_P(RefMsDeformAttn, IsTheDefinition) {
                    {Layout::kOddPadding, Layout::kTransposed, Layout::kStep3, written, written});
       FillCase(random, &c);
       ASSERT_TRUE(RunForward(portacl::ref::kMsDeformAttn, &c));
-      ASSERT_TRUE(RunBackward(portacl::ref::kMsDeformAttnBackward, {}, &c));
+      ASSERT_TRUE(RunBackward(portacl::ref::kMsDeformAttn, {}, &c));
       const Exact exact = ExactOf(c);
       EXPECT_TRUE(WithinTolerance(Operator::kGridSampler, c.output, exact.output));
       EXPECT_TRUE(WithinTolerance(Operator::kGridSampler, c.value_grad, exact.value_grad));
@@ -225,7 +224,7 @@ AttentionCase OddPoint(double x, double y, double weight) {
   c.location.Set(1, y);
   c.weight.Set(0, weight);
   EXPECT_TRUE(RunForward(portacl::ref::kMsDeformAttn, &c));
-  EXPECT_TRUE(RunBackward(portacl::ref::kMsDeformAttnBackward, {}, &c));
+  EXPECT_TRUE(RunBackward(portacl::ref::kMsDeformAttn, {}, &c));
   return c;
 }
 
@@ -270,7 +269,7 @@ TEST(RefMsDeformAttnPoints, ALevelThatDoesNotFitContributesNothing) {
   c.location.Set(8, kNaN);  // level 0 of head 1
   c.levels[0] = {};
   ASSERT_TRUE(RunForward(portacl::ref::kMsDeformAttn, &c));
-  ASSERT_TRUE(RunBackward(portacl::ref::kMsDeformAttnBackward, {}, &c));
+  ASSERT_TRUE(RunBackward(portacl::ref::kMsDeformAttn, {}, &c));
   const Exact exact = ExactOf(c);
   EXPECT_TRUE(WithinTolerance(Operator::kGridSampler, c.output, exact.output));
   for (int64_t i = 0; i < c.weight.size(); ++i) {
@@ -357,8 +356,8 @@ TEST_F(MsDeformAttnKernels, EqualTheReferenceOnRandomCases) {
     }
     const Wanted wanted{random.Integer(0, 3) > 0, random.Integer(0, 3) > 0,
                         random.Integer(0, 3) > 0};
-    ASSERT_TRUE(RunBackward(portacl::ref::kMsDeformAttnBackward, wanted, &want));
-    for (const auto& kernel : portacl::cpu::MsDeformAttnBackwardKernels()) {
+    ASSERT_TRUE(RunBackward(portacl::ref::kMsDeformAttn, wanted, &want));
+    for (const auto& kernel : portacl::cpu::MsDeformAttnKernels()) {
       if (!kernel.available()) continue;
       for (const char* const path : kernel.paths) {
         portacl::runtime::SetNumThreads(SomeThreads(random));
@@ -387,19 +386,18 @@ TEST_F(MsDeformAttnKernels, DoNotDependOnThreads) {
   FillCase(random, &c);
   AttentionCase want = c;
   ASSERT_TRUE(RunForward(portacl::ref::kMsDeformAttn, &want));
-  ASSERT_TRUE(RunBackward(portacl::ref::kMsDeformAttnBackward, {}, &want));
+  ASSERT_TRUE(RunBackward(portacl::ref::kMsDeformAttn, {}, &want));
   for (int threads = 1; threads <= 40; threads += threads < 8 ? 1 : 8) {
     portacl::runtime::SetNumThreads(threads);
-    const auto forwards = portacl::cpu::MsDeformAttnKernels();
+    const auto kernels = portacl::cpu::MsDeformAttnKernels();
     size_t best = 0;
-    while (best < forwards.size() && !forwards[best].available()) ++best;
-    if (best == forwards.size()) GTEST_SKIP() << "this CPU has the reference alone";
-    const auto& forward = forwards[best];
-    const auto& backward = portacl::cpu::MsDeformAttnBackwardKernels()[best];
-    ASSERT_TRUE(RunForward(forward, &c));
+    while (best < kernels.size() && !kernels[best].available()) ++best;
+    if (best == kernels.size()) GTEST_SKIP() << "this CPU has the reference alone";
+    const auto& kernel = kernels[best];
+    ASSERT_TRUE(RunForward(kernel, &c));
     EXPECT_TRUE(SameAs(want.output, c.output)) << threads;
-    for (const char* const path : backward.paths) {
-      ASSERT_TRUE(RunBackward(backward, {}, &c, path));
+    for (const char* const path : kernel.paths) {
+      ASSERT_TRUE(RunBackward(kernel, {}, &c, path));
       EXPECT_TRUE(SameAs(want.value_grad, c.value_grad)) << threads << path;
       EXPECT_TRUE(SameAs(want.location_grad, c.location_grad)) << threads << path;
       EXPECT_TRUE(SameAs(want.weight_grad, c.weight_grad)) << threads << path;

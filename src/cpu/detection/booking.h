@@ -14,20 +14,30 @@ constexpr int64_t kArraysOfPoint = 20;  // PointTile of ms_deform_attn_points-in
 // Bytes of an element of sums.
 inline int64_t SumBytes(base::DType dtype) { return dtype == base::DType::kDouble ? 8 : 4; }
 
+// A part of a workspace. If there are copies of it, as one for each slot, they lie `bytes` apart.
+struct Part {
+  uint64_t begin = 0;
+  uint64_t bytes = 0;
+
+  template <class F>
+  F* In(void* workspace, int64_t copy = 0) const {
+    return reinterpret_cast<F*>(static_cast<char*>(workspace) + begin +
+                                static_cast<uint64_t>(copy) * bytes);
+  }
+};
+
 class Booking {
  public:
-  // `count` elements of `size` bytes, `copies` times; where the first begins.
-  uint64_t Take(int64_t count, int64_t size, int64_t copies, uint64_t* copy_bytes = nullptr) {
+  // `count` elements of `size` bytes, `copies` times.
+  Part Take(int64_t count, int64_t size, int64_t copies = 1) {
     constexpr int64_t kLine = 64;
     const auto begin = static_cast<uint64_t>(end_);
-    int64_t bytes = 0;
+    int64_t bytes = 0, all = 0;
     fits_ = fits_ && base::CheckedMul(count, size, &bytes) &&
             base::CheckedAdd(bytes, kLine - 1, &bytes);
     bytes = bytes / kLine * kLine;
-    if (copy_bytes != nullptr) *copy_bytes = static_cast<uint64_t>(bytes);
-    fits_ =
-        fits_ && base::CheckedMul(bytes, copies, &bytes) && base::CheckedAdd(end_, bytes, &end_);
-    return begin;
+    fits_ = fits_ && base::CheckedMul(bytes, copies, &all) && base::CheckedAdd(end_, all, &end_);
+    return {begin, static_cast<uint64_t>(bytes)};
   }
   bool fits() const { return fits_; }
   uint64_t size() const { return static_cast<uint64_t>(end_); }

@@ -38,7 +38,7 @@ class DeformConv {
 
  public:
   DeformConv(const Params& p, const DeformConvGeometry& g, void* workspace)
-      : p_(p), g_(g), workspace_(static_cast<char*>(workspace)) {}
+      : p_(p), g_(g), workspace_(workspace) {}
 
   void Run() const {
     if (p_.weight.has && !p_.backward) PackWeights();
@@ -68,10 +68,7 @@ class DeformConv {
     int64_t image, first, count;
   };
 
-  F* At(const DeformConvPart& part, int slot = 0) const {
-    return reinterpret_cast<F*>(workspace_ + part.begin +
-                                static_cast<uint64_t>(slot) * part.slot_bytes);
-  }
+  F* At(const Part& part, int slot = 0) const { return part.In<F>(workspace_, slot); }
   int64_t Pixels() const { return p_.height * p_.width; }
   int64_t RowsOf(int64_t count) const { return DivideUp(count, g_.shape.rows) * g_.shape.rows; }
   PointTile<F> Points(int slot) const { return {g_.tile_points, At(g_.points, slot)}; }
@@ -266,54 +263,42 @@ class DeformConv {
     const int64_t kernel_y = tap / p_.kernel[1] * p_.dilation[0] - p_.padding[0];
     const int64_t kernel_x = tap % p_.kernel[1] * p_.dilation[1] - p_.padding[1];
     ForRows(tile, [&](int64_t j, int64_t row, int64_t column, int64_t count) {
-      const F y = static_cast<F>(row * p_.stride[0] + kernel_y);
       const int64_t from = row * s[2] + column * s[3];
-      ReadOffsets(static_cast<F>(column * p_.stride[1] + kernel_x), y, along_x + from,
-                  along_y + from, count, points.xy + 2 * (at + j));
+      ReadCoordinates(static_cast<F>(column * p_.stride[1] + kernel_x),
+                      static_cast<F>(p_.stride[1]), along_x + from, count, points.tx + at + j);
+      ReadCoordinates(static_cast<F>(row * p_.stride[0] + kernel_y), F{0}, along_y + from, count,
+                      points.ty + at + j);
       ReadMasks(tile.image, plane, row, column, count, points.attention + at + j);
     });
     const PointVector<F> d;
     const auto height = hn::Set(d, static_cast<F>(p_.height));
     const auto width = hn::Set(d, static_cast<F>(p_.width));
     const int64_t lanes = Length(d), end = DivideUp(tile.count, lanes) * lanes;
-    for (int64_t i = tile.count; i < end; ++i) {
-      points.xy[2 * (at + i)] = points.xy[2 * (at + i) + 1] = points.attention[at + i] = F{0};
+    for (F* const array : {points.tx, points.ty, points.attention}) {
+      std::fill(array + at + tile.count, array + at + end, F{0});
     }
     for (int64_t i = at; i < at + end; i += lanes) {
-      hn::Vec<PointVector<F>> x, y;
-      hn::LoadInterleaved2(d, points.xy + 2 * i, x, y);
-      LocateAt(points, i, x, y, height, width, hn::Zero(d));
+      LocateAt(points, i, hn::LoadU(d, points.tx + i), hn::LoadU(d, points.ty + i), height, width,
+               hn::Zero(d));
     }
   }
-  // Coordinates of positions side by side. Without its offset the first one is at (x, y).
-  void ReadOffsets(F x, F y, const T* along_x, const T* along_y, int64_t count, F* xy) const {
+  // Coordinates along an axis of positions side by side. Without its offset the first one is at
+  // `first`, and each `stride` behind the one before. Some elements behind them are written, too.
+  void ReadCoordinates(F first, F stride, const T* offset, int64_t count, F* to) const {
+    ReadRun(offset, p_.offset.stride[3], count, to);
     const PointVector<F> d;
-    const F stride = static_cast<F>(p_.stride[1]);
-    const int64_t lanes = Length(d), step = p_.offset.stride[3];
-    const auto first = hn::MulAdd(hn::Iota(d, 0), hn::Set(d, stride), hn::Set(d, x));
-    int64_t i = 0;
-    for (; step == 1 && i + lanes <= count; i += lanes) {
-      const auto base = hn::Add(first, hn::Set(d, static_cast<F>(i) * stride));
-      hn::StoreInterleaved2(hn::Add(base, LoadWide(d, along_x + i)),
-                            hn::Add(hn::Set(d, y), LoadWide(d, along_y + i)), d, xy + 2 * i);
-    }
-    for (; i < count; ++i) {
-      xy[2 * i] = (x + static_cast<F>(i) * stride) + base::Widen(along_x[i * step]);
-      xy[2 * i + 1] = y + base::Widen(along_y[i * step]);
+    for (int64_t i = 0; i < count; i += Length(d)) {
+      const auto number = hn::Add(hn::Iota(d, 0), hn::Set(d, static_cast<F>(i)));
+      const auto place = hn::MulAdd(number, hn::Set(d, stride), hn::Set(d, first));
+      hn::StoreU(hn::Add(place, hn::LoadU(d, to + i)), d, to + i);
     }
   }
   void ReadMasks(int64_t n, int64_t plane, int64_t row, int64_t column, int64_t count,
                  F* to) const {
     const auto& s = p_.mask.stride;
     if (!p_.mask.has) return void(std::fill_n(to, count, F{1}));
-    const T* const mask =
-        static_cast<const T*>(p_.mask.data) + n * s[0] + plane * s[1] + row * s[2] + column * s[3];
-    const PointVector<F> d;
-    int64_t i = 0;
-    for (; s[3] == 1 && i + Length(d) <= count; i += Length(d)) {
-      hn::StoreU(LoadWide(d, mask + i), d, to + i);
-    }
-    for (; i < count; ++i) to[i] = base::Widen(mask[i * s[3]]);
+    const int64_t at = n * s[0] + plane * s[1] + row * s[2] + column * s[3];
+    ReadRun(static_cast<const T*>(p_.mask.data) + at, s[3], count, to);
   }
 
   // Positions [first, last) of a tile. The points of a tap and group stand at `at`.
@@ -437,8 +422,7 @@ class DeformConv {
                                               At(g_.output) + j * g_.outputs + o, g_.outputs);
       if (!p_.weight_grad.has && !p_.bias_grad.has) return;
       for (int64_t i = 0; i < count; ++i) {
-        F* const to = Turned(o + i) + j;
-        for (int64_t k = 0; k < positions; ++k) to[k] = base::Widen(from[i * s[1] + k * s[3]]);
+        ReadRun(from + i * s[1], s[3], positions, Turned(o + i) + j);
       }
     });
     for (int64_t i = o; p_.bias_grad.has && i < o + count; ++i) {
@@ -590,45 +574,24 @@ class DeformConv {
       hn::Vec<PointVector<F>> sample, x, y;
       SlopesAt(points, i, sample, x, y);
       const auto mask = hn::LoadU(d, points.attention + i);
-      StorePointGrads(points, i, sample, hn::Mul(mask, x), hn::Mul(mask, y));
+      StorePointGrads(points, i, sample, hn::Mul(mask, x), hn::Mul(mask, y),
+                      [&](auto along_x, auto along_y) PORTACL_INLINE_LAMBDA {
+                        hn::StoreU(along_x, d, points.tx + i);
+                        hn::StoreU(along_y, d, points.ty + i);
+                      });
     }
-    const int64_t plane = group * p_.taps() + tap;
-    const auto first = [&](const Params::Written& tensor, int64_t to, int64_t offset) {
-      return static_cast<T*>(tensor.data) + tile.image * tensor.stride[0] + to * tensor.stride[1] +
-             offset;
-    };
-    if (p_.offset_grad.has) {
-      const int64_t pair = plane * p_.planes.step, step = p_.offset_grad.stride[3];
-      ForPositions(p_.offset_grad, tile, [&](int64_t j, int64_t offset, int64_t count) {
-        WritePairs(points.xy + 2 * (at + j), count, step,
-                   first(p_.offset_grad, p_.planes.x + pair, offset),
-                   first(p_.offset_grad, p_.planes.y + pair, offset));
+    const auto write = [&](const Params::Written& tensor, int64_t number, const F* from) {
+      if (!tensor.has) return;
+      const auto& s = tensor.stride;
+      T* const to = static_cast<T*>(tensor.data) + tile.image * s[0] + number * s[1];
+      ForPositions(tensor, tile, [&](int64_t j, int64_t offset, int64_t count) {
+        WriteRun(from + at + j, count, to + offset, s[3]);
       });
-    }
-    if (!p_.mask_grad.has) return;
-    ForPositions(p_.mask_grad, tile, [&](int64_t j, int64_t offset, int64_t count) {
-      T* const to = first(p_.mask_grad, plane, offset);
-      const int64_t step = p_.mask_grad.stride[3], lanes = Length(d);
-      int64_t i = 0;
-      for (; step == 1 && i + lanes <= count; i += lanes) {
-        StoreNarrow(hn::LoadU(d, points.attention + at + j + i), d, to + i);
-      }
-      for (; i < count; ++i) to[i * step] = base::Narrow<T>(points.attention[at + j + i]);
-    });
-  }
-  static void WritePairs(const F* xy, int64_t count, int64_t step, T* to_x, T* to_y) {
-    const PointVector<F> d;
-    int64_t i = 0;
-    for (; step == 1 && i + Length(d) <= count; i += Length(d)) {
-      hn::Vec<PointVector<F>> x, y;
-      hn::LoadInterleaved2(d, xy + 2 * i, x, y);
-      StoreNarrow(x, d, to_x + i);
-      StoreNarrow(y, d, to_y + i);
-    }
-    for (; i < count; ++i) {
-      to_x[i * step] = base::Narrow<T>(xy[2 * i]);
-      to_y[i * step] = base::Narrow<T>(xy[2 * i + 1]);
-    }
+    };
+    const int64_t plane = group * p_.taps() + tap;
+    write(p_.offset_grad, p_.planes.x + plane * p_.planes.step, points.tx);
+    write(p_.offset_grad, p_.planes.y + plane * p_.planes.step, points.ty);
+    write(p_.mask_grad, plane, points.attention);
   }
 
   // All positions of the tile, in order, to channels [first, end).
@@ -656,7 +619,7 @@ class DeformConv {
 
   const Params& p_;
   const DeformConvGeometry& g_;
-  char* const workspace_;
+  void* const workspace_;
 };
 
 PORTACL_RUN_BY_DTYPE(DeformConv)

@@ -5,9 +5,8 @@
 #include <algorithm>
 #include <initializer_list>
 
-#include "base/checked.h"
+#include "base/product.h"
 #include "base/round_up.h"
-#include "cpu/detection/booking.h"
 #include "cpu/machine/grain.h"
 #include "runtime/parallel.h"
 
@@ -21,13 +20,9 @@ constexpr int64_t kVector = 16;  // pads rows of elements
 constexpr int64_t kMostExact = int64_t{1} << 24;
 constexpr int64_t kMostElements = int64_t{1} << 40;  // of a part: no sum of parts overflows
 
-// Whether the product of some extents is small enough.
+// Whether a product of extents, each at least 1, is small enough.
 bool AtMost(int64_t most, std::initializer_list<int64_t> extents) {
-  int64_t product = 1;
-  return std::all_of(extents.begin(), extents.end(), [&](int64_t extent) {
-    return extent <= most && base::CheckedMul(product, std::max<int64_t>(extent, 1), &product) &&
-           product <= most;
-  });
+  return base::SaturatedProduct(extents) <= most;
 }
 
 // Coordinates are computed in FLOAT: pixels, and positions before they are moved.
@@ -35,7 +30,7 @@ bool Serves(const DeformConvParams& p) {
   const auto exact = [&p](size_t axis, int64_t positions) {
     return AtMost(kMostExact / 4, {positions, p.stride[axis]}) &&
            AtMost(kMostExact / 4, {p.kernel[axis], p.dilation[axis]}) &&
-           AtMost(kMostExact / 4, {p.padding[axis]});
+           p.padding[axis] <= kMostExact / 4;
   };
   return exact(0, p.out_height) && exact(1, p.out_width) &&
          AtMost(kMostExact, {p.height, p.width}) &&
@@ -94,8 +89,8 @@ std::optional<DeformConvPlan> PlanDeformConv(const DeformConvParams& p, DeformCo
     return std::nullopt;
   }
   Booking booking;
-  const auto take = [&](bool wanted, DeformConvPart* part, int64_t elements, int copies = 1) {
-    if (wanted) part->begin = booking.Take(elements, size, copies, &part->slot_bytes);
+  const auto take = [&](bool wanted, Part* part, int64_t elements, int copies = 1) {
+    if (wanted) *part = booking.Take(elements, size, copies);
   };
   const int copies = p.backward ? 1 : g.slots;
   const bool products_wanted = p.output.has || p.grad_output.has;

@@ -25,6 +25,7 @@
 #include <variant>
 
 #include "base/kernel.h"
+#include "cpu/detection/booking.h"
 #include "ops/deform_conv_params.h"
 
 namespace portacl::cpu {
@@ -34,11 +35,6 @@ namespace portacl::cpu {
 struct DeformConvShape {
   int64_t rows;
   int64_t width;
-};
-
-struct DeformConvPart {
-  uint64_t begin = 0;
-  uint64_t slot_bytes = 0;  // of parts that every slot has
 };
 
 struct DeformConvGeometry {
@@ -55,8 +51,7 @@ struct DeformConvGeometry {
   // A group's part of a column: so many runs of elements that lie side by side.
   int64_t runs = 1;
   int64_t run = 0;
-  DeformConvPart image, weights, back, columns, output, grads, turned, points, sums, totals, lanes,
-      panel;
+  Part image, weights, back, columns, output, grads, turned, points, sums, totals, lanes, panel;
 };
 
 struct DeformConvPlan : base::PathPlan<DeformConvGeometry> {

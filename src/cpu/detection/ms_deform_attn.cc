@@ -1,10 +1,12 @@
-// Multi-scale deformable attention, for every instruction set: a row's points are located together,
-// then each block of its channels is summed in registers, point by point.
-
+// Multi-scale deformable attention and its gradients, for every instruction set: a row's points are
+// located together, then each block of its channels is summed in registers, point by point. A
+// point's own gradients come of four dot products over its channels; the values' are added by
+// owners, one for some channels of a head, in the order of levels, queries, points and taps.
 #include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <type_traits>
 
 #include "cpu/detection/ms_deform_attn_plan.h"
 #include "cpu/detection/run_by_dtype.h"
@@ -34,48 +36,207 @@ class MsDeformAttn {
   MsDeformAttn(const Params& p, const MsDeformAttnGeometry& g, void* workspace)
       : p_(p),
         g_(g),
-        workspace_(static_cast<char*>(workspace)),
+        workspace_(workspace),
         levels_(p, g.row_points, workspace),
-        zeros_(reinterpret_cast<T*>(workspace_ + g.zeros)) {
+        zeros_(g.zeros.In<T>(workspace)) {
     Clear(zeros_, p.channels);
   }
 
   void Run() const {
-    const int64_t rows = p_.batch * p_.queries * p_.heads;
-    const int64_t tiles = DivideUp(rows, g_.tile_rows);
-    runtime::ParallelForSlots(tiles, g_.slots, [&](int slot, int64_t i) {
-      const PointTile<F> tile(g_.tile_points,
-                              workspace_ + g_.tiles + static_cast<uint64_t>(slot) * g_.tile_bytes);
-      const int64_t first = i * g_.tile_rows;
-      const TileRows of{first, 1, std::min(g_.tile_rows, rows - first)};
-      LocateRows(p_, levels_, of, tile);
-      for (int64_t r = 0; r < of.count; ++r) {
-        if (g_.fetch && r + 1 < of.count) Fetch(tile, (r + 1) * g_.row_points, first + r + 1);
-        SumRow(tile, r * g_.row_points, first + r);
-      }
-    });
+    if (!p_.backward) SumRows();
+    if (p_.want_point_grad) MakePointGrads();
+    if (p_.want_value_grad) MakeValueGrad();
   }
 
  private:
   using F = base::ComputeType<T>;
+  using D = SumTag<F>;
 
-  const T* ValuesOf(int64_t row) const {
-    return HeadAt<const T>(p_.value, p_.value_stride, row / p_.heads / p_.queries, 0,
-                           row % p_.heads);
+  PointTile<F> TileOf(int slot) const {
+    return PointTile<F>(g_.tile_points, g_.tiles.In<F>(workspace_, slot));
+  }
+  Taps<const T> TapsOf(int64_t row) const {
+    const T* const values =
+        HeadAt<const T>(p_.value, p_.value_stride, row / p_.heads / p_.queries, 0, row % p_.heads);
+    return {values, p_.value_stride[1], zeros_};
   }
 
-  void Fetch(const PointTile<F>& tile, int64_t first, int64_t row) const {
-    FetchRow<0>(tile, first, g_.row_points, ValuesOf(row), p_.value_stride[1], p_.channels);
+  // Locates all points, tile by tile. Calls use(tile, its first point, row) for each row of a tile,
+  // then finish(tile, rows).
+  template <class Use, class Finish>
+  void ForTiles(const Use& use, const Finish& finish) const {
+    const int64_t rows = p_.batch * p_.queries * p_.heads;
+    runtime::ParallelForSlots(DivideUp(rows, g_.tile_rows), g_.slots, [&](int slot, int64_t i) {
+      const PointTile<F> tile = TileOf(slot);
+      const int64_t first = i * g_.tile_rows;
+      const TileRows of{first, 1, std::min(g_.tile_rows, rows - first)};
+      LocateRows(p_, levels_, of, tile);
+      for (int64_t r = 0; r < of.count; ++r) use(tile, r * g_.row_points, first + r);
+      finish(tile, of);
+    });
   }
 
-  void SumRow(const PointTile<F>& tile, int64_t first, int64_t row) const {
-    SumPoints(tile, first, g_.row_points, Taps<const T>{ValuesOf(row), p_.value_stride[1], zeros_},
-              p_.channels, RowAt<T>(p_, p_.output, p_.output_stride, row));
+  void SumRows() const {
+    ForTiles(
+        [&](const PointTile<F>& tile, int64_t first, int64_t row) PORTACL_INLINE_LAMBDA {
+          SumPoints(tile, first, g_.row_points, TapsOf(row), p_.channels,
+                    RowAt<T>(p_, p_.output, p_.output_stride, row));
+        },
+        [](const PointTile<F>& /*tile*/, const TileRows& /*rows*/) {});
+  }
+
+  // ---- gradients of points ----------------------------------------------------------------------
+
+  void MakePointGrads() const {
+    ForTiles(
+        [&](const PointTile<F>& tile, int64_t first, int64_t row) PORTACL_INLINE_LAMBDA {
+          DotPoints(tile, first, g_.row_points,
+                    RowAt<const T>(p_, p_.output, p_.output_stride, row), 0, TapsOf(row),
+                    p_.channels);
+        },
+        [&](const PointTile<F>& tile, const TileRows& rows) {
+          const int64_t points = rows.count * g_.row_points;
+          for (int64_t i = 0; i < points; i += Length(PointVector<F>())) FinishVector(tile, i);
+          WritePoints(tile, rows);
+        });
+  }
+
+  // The gradients of a vector of points, from their dot products: over xy and attention.
+  HWY_INLINE void FinishVector(const PointTile<F>& tile, int64_t i) const {
+    const PointVector<F> d;
+    hn::Vec<PointVector<F>> weight, x, y;
+    SlopesAt(tile, i, weight, x, y);
+    const auto attention = hn::LoadU(d, tile.attention + i);
+    const int64_t at = i % g_.row_points;
+    x = hn::Mul(hn::Mul(attention, hn::LoadU(d, levels_.width + at)), x);
+    y = hn::Mul(hn::Mul(attention, hn::LoadU(d, levels_.height + at)), y);
+    StorePointGrads(tile, i, weight, x, y, [&](auto along_x, auto along_y) PORTACL_INLINE_LAMBDA {
+      hn::StoreInterleaved2(along_x, along_y, d, tile.xy + 2 * i);
+    });
+  }
+
+  void WritePoints(const PointTile<F>& tile, TileRows rows) const {
+    const auto write = [&](auto tag) {
+      using P = typename decltype(tag)::type;
+      if (p_.weight_grad != nullptr) {
+        WriteRows<P>(p_, tile.attention, rows, p_.weight_grad, p_.weight_grad_stride);
+      }
+      if (p_.location_grad != nullptr) {
+        WriteRows<P>(p_, tile.xy, rows, p_.location_grad, p_.location_grad_stride);
+      }
+    };
+    if (p_.point_dtype == p_.dtype) {
+      write(base::TypeTag<T>());
+    } else {
+      write(base::TypeTag<F>());
+    }
+  }
+
+  // ---- gradient of the values -------------------------------------------------------------------
+
+  // Some channels of a head of an image, and where they are summed.
+  struct Owner {
+    int64_t batch, head;
+    int64_t channel, channels;
+    Taps<F> sums;
+  };
+
+  void MakeValueGrad() const {
+    if (!g_.slab) ClearValueGrad();
+    const bool apart = AreLevelsApart();
+    runtime::ParallelForSlots(p_.batch * p_.heads * g_.parts, g_.slots, [&](int slot, int64_t i) {
+      const Owner owner = OwnerAt(slot, i);
+      if (g_.slab) Clear(owner.sums.first, p_.keys * owner.sums.pitch);
+      const int64_t step = apart ? p_.levels : 1;
+      for (int64_t level = 0; level < p_.levels; level += step) {
+        AddLevels(TileOf(slot), owner, level * p_.points, step * p_.points);
+      }
+      if (g_.slab) CopySums(owner);
+    });
+  }
+
+  Owner OwnerAt(int slot, int64_t i) const {
+    const int64_t batch = i / g_.parts / p_.heads, head = i / g_.parts % p_.heads;
+    const int64_t channel = i % g_.parts * g_.part_channels;
+    F* const outside = g_.sums.In<F>(workspace_, slot);
+    Taps<F> sums{outside + g_.part_channels, g_.part_channels, outside};
+    if (!g_.slab) {
+      const auto& s = p_.value_grad_stride;
+      sums = {HeadAt<F>(p_.value_grad, s, batch, 0, head) + channel, s[1], outside};
+    }
+    return {batch, head, channel, std::min(g_.part_channels, p_.channels - channel), sums};
+  }
+
+  void ClearValueGrad() const {
+    const auto& s = p_.value_grad_stride;
+    const bool dense = p_.heads == 1 || s[2] == p_.channels;
+    const int64_t elements = std::max<int64_t>(1, p_.heads * p_.channels);
+    runtime::ParallelFor(p_.batch * p_.keys, 1 + 65536 / elements, [&](int64_t i, int64_t last) {
+      for (int64_t count = 1; i < last; i += count) {
+        const int64_t b = i / p_.keys;
+        const int64_t key = i % p_.keys;
+        if (dense) {
+          if (s[1] == elements) count = std::min(last - i, p_.keys - key);
+          Clear(HeadAt<T>(p_.value_grad, s, b, key, 0), count * elements);
+          continue;
+        }
+        for (int64_t h = 0; h < p_.heads; ++h) {
+          Clear(HeadAt<T>(p_.value_grad, s, b, key, h), p_.channels);
+        }
+      }
+    });
+  }
+
+  // Whether no key belongs to two levels: then it does not matter whether queries or levels come
+  // first. Told of ascending levels only.
+  bool AreLevelsApart() const {
+    int64_t end = 0;
+    for (int64_t l = 0; l < p_.levels; ++l) {
+      const ops::MsDeformAttnLevel& level = p_.level[l];
+      if (level.height == 0) continue;
+      if (level.start < end) return false;
+      end = level.start + level.height * level.width;
+    }
+    return true;
+  }
+
+  // Adds what points [first, first + count) of every row give.
+  void AddLevels(const PointTile<F>& tile, const Owner& owner, int64_t first, int64_t count) const {
+    for (int64_t q = 0; q < p_.queries; q += g_.tile_rows) {
+      const TileRows rows{(owner.batch * p_.queries + q) * p_.heads + owner.head, p_.heads,
+                          std::min(g_.tile_rows, p_.queries - q)};
+      LocateRows(p_, levels_, rows, tile);
+      for (int64_t r = 0; r < rows.count; ++r) {
+        if (g_.fetch && r + 1 < rows.count) {
+          FetchRow(tile, (r + 1) * g_.row_points + first, count, owner.sums, owner.channels);
+        }
+        const T* const grad =
+            HeadAt<const T>(p_.output, p_.output_stride, owner.batch, q + r, owner.head) +
+            owner.channel;
+        AddPoints(tile, r * g_.row_points + first, count, grad, owner.sums, owner.channels);
+      }
+    }
+  }
+
+  void CopySums(const Owner& owner) const {
+    const D d;
+    const int64_t lanes = Length(d);
+    for (int64_t key = 0; key < p_.keys; ++key) {
+      const F* const from = owner.sums.first + key * owner.sums.pitch;
+      T* const to = HeadAt<T>(p_.value_grad, p_.value_grad_stride, owner.batch, key, owner.head) +
+                    owner.channel;
+      int64_t c = 0;
+      for (; c + lanes <= owner.channels; c += lanes)
+        StoreNarrow(hn::LoadU(d, from + c), d, to + c);
+      if (c == owner.channels) continue;
+      const auto left = static_cast<size_t>(owner.channels - c);
+      StoreNarrowFirst(LoadFirst(d, from + c, left), d, to + c, left);
+    }
   }
 
   const Params& p_;
   const MsDeformAttnGeometry& g_;
-  char* const workspace_;
+  void* const workspace_;
   const PointLevels<F> levels_;
   T* const zeros_;  // the channels of a tap outside
 };

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "base/checked.h"
-#include "cpu/detection/booking.h"
+#include "base/product.h"
+#include "base/round_up.h"
 #include "cpu/machine/grain.h"
 #include "cpu/machine/machine.h"
 #include "runtime/parallel.h"
@@ -14,106 +14,77 @@ namespace portacl::cpu {
 namespace {
 
 using Geometry = MsDeformAttnGeometry;
+using Params = ops::MsDeformAttnParams;
 
 // Keys and extents up to here are exact in FLOAT, in which they are computed.
 constexpr int64_t kMostKeys = int64_t{1} << 24;
-constexpr int64_t kTilePoints = 256;  // their arrays stay in the L1 cache
-constexpr int64_t kGrain = 1 << 16;   // products that are worth a second thread
+constexpr int64_t kMostPoints = int64_t{1} << 40;  // of a row
+constexpr int64_t kTilePoints = 256;               // their arrays stay in the L1 cache
+constexpr int64_t kGrain = 1 << 16;                // products that are worth a second thread
 
-bool SideBySide(const ops::MsDeformAttnShape& s, const std::array<int64_t, 4>& stride) {
-  return s.channels <= 1 || stride[3] == 1;
+bool Serves(const Params& p) {
+  const auto side_by_side = [&p](const std::array<int64_t, 4>& stride) {
+    return p.channels <= 1 || stride[3] == 1;
+  };
+  return p.keys <= kMostKeys && base::SaturatedProduct({p.levels, p.points}) <= kMostPoints &&
+         side_by_side(p.value_stride) && side_by_side(p.output_stride) &&
+         (!p.want_value_grad || side_by_side(p.value_grad_stride));
 }
 
-bool Serves(const ops::MsDeformAttnShape& s) {
-  return SideBySide(s, s.value_stride) && s.keys <= kMostKeys;
-}
-
-// Products of the call, all of them: at most the largest int64.
-int64_t ProductsOf(const ops::MsDeformAttnShape& s) {
-  int64_t products = 4;
-  for (const int64_t extent : {s.batch, s.queries, s.heads, s.levels, s.points, s.channels}) {
-    if (!base::CheckedMul(products, extent, &products)) return INT64_MAX;
-  }
-  return products;
-}
-
-// The parts that both directions have.
-bool Cut(const ops::MsDeformAttnShape& s, Geometry* g, Booking* booking) {
-  int64_t with_lanes = 0, padded = 0;
-  if (!base::CheckedMul(s.levels, s.points, &g->row_points) ||
-      !base::CheckedAdd(g->row_points, Geometry::kLanesMost, &with_lanes)) {
-    return false;
-  }
+// What both directions have.
+void Cut(const Params& p, Geometry* g) {
+  g->row_points = p.levels * p.points;
   g->tile_rows = std::max<int64_t>(1, kTilePoints / std::max<int64_t>(1, g->row_points));
-  g->tile_points =
-      DivideUp(g->tile_rows * g->row_points, Geometry::kLanesMost) * Geometry::kLanesMost;
-  g->slots = ProductsOf(s) < kGrain ? 1 : runtime::NumThreads();
-  const int64_t size = SumBytes(s.dtype);
-  const double image = static_cast<double>(s.keys) * static_cast<double>(s.heads * s.channels);
-  g->fetch = image * static_cast<double>(size) > static_cast<double>(L2CacheBytes());
-  if (!base::CheckedMul(with_lanes, int64_t{3}, &with_lanes) ||
-      !base::CheckedMul(g->tile_points, kArraysOfPoint, &padded)) {
-    return false;
-  }
-  booking->Take(with_lanes, size, 1);
-  g->zeros = booking->Take(s.channels, size, 1);
-  g->tiles = booking->Take(padded, size, g->slots, &g->tile_bytes);
-  return booking->fits();
+  g->tile_points = base::RoundUp(g->tile_rows * g->row_points, Geometry::kLanesMost);
+  const int64_t products =
+      base::SaturatedProduct({4, p.batch, p.queries, p.heads, p.levels, p.points, p.channels});
+  g->slots = products < kGrain ? 1 : runtime::NumThreads();
 }
 
 // Owners of the values' gradient are the heads, cut into parts of whole blocks of channels where
 // there are too few for the threads.
-void CutHeads(const ops::MsDeformAttnShape& s, Geometry* g) {
+void CutHeads(const Params& p, Geometry* g) {
   constexpr int64_t kBlock = 16;
-  const int64_t blocks = std::max<int64_t>(1, DivideUp(s.channels, kBlock));
-  const int64_t heads = std::max<int64_t>(1, s.batch * s.heads);
+  const int64_t blocks = std::max<int64_t>(1, DivideUp(p.channels, kBlock));
+  const int64_t heads = std::max<int64_t>(1, p.batch * p.heads);
   const int64_t wanted = g->slots == 1 ? 1 : DivideUp(2 * g->slots, heads);
   const int64_t part_blocks = DivideUp(blocks, std::min(wanted, blocks));
-  g->part_channels = part_blocks * kBlock;
   g->parts = DivideUp(blocks, part_blocks);
-  g->part_channels = std::min(g->part_channels, std::max<int64_t>(1, s.channels));
+  g->part_channels = std::min(part_blocks * kBlock, std::max<int64_t>(1, p.channels));
 }
 
 // In place, a sum is read and written between those of other heads. On a copy of its own, a head's
 // sums lie dense, but they are cleared and copied: worth it if keys are added to often.
-bool PrefersSlab(const ops::MsDeformAttnShape& s, const Geometry& g) {
+bool PrefersSlab(const Params& p, const Geometry& g) {
   constexpr int64_t kTapsOfKey = 8;
-  return 4 * s.queries >= kTapsOfKey * (s.keys / std::max<int64_t>(1, g.row_points));
+  return 4 * p.queries >= kTapsOfKey * (p.keys / std::max<int64_t>(1, g.row_points));
 }
 
 }  // namespace
 
-std::optional<MsDeformAttnPlan> PlanMsDeformAttn(const ops::MsDeformAttnParams& p,
-                                                 std::string_view /*path*/) {
-  if (!Serves(p) || !SideBySide(p, p.output_stride)) return std::nullopt;
+std::optional<MsDeformAttnPlan> PlanMsDeformAttn(const Params& p, std::string_view path) {
+  const base::PathChoice choice(path);
+  if (!Serves(p) || (!p.backward && choice.ByName())) return std::nullopt;
   MsDeformAttnPlan plan;
   auto& g = std::get<Geometry>(plan.way);
+  Cut(p, &g);
+  const int64_t size = SumBytes(p.dtype);
   Booking booking;
-  if (!Cut(p, &g, &booking)) return std::nullopt;
-  plan.workspace_size = booking.size();
-  return plan;
-}
-
-std::optional<MsDeformAttnBackwardPlan> PlanMsDeformAttnBackward(
-    const ops::MsDeformAttnBackwardParams& p, std::string_view path) {
-  if (!Serves(p) || !SideBySide(p, p.grad_output_stride)) return std::nullopt;
-  if (p.want_value_grad && !SideBySide(p, p.value_grad_stride)) return std::nullopt;
-  MsDeformAttnBackwardPlan plan;
-  auto& g = std::get<Geometry>(plan.way);
-  Booking booking;
-  if (!Cut(p, &g, &booking)) return std::nullopt;
-  CutHeads(p, &g);
-  const bool sixteen_bits = p.dtype == base::DType::kFloat16 || p.dtype == base::DType::kBFloat16;
-  const base::PathChoice choice(path);
-  const bool may_direct = choice.Allows("direct") && !sixteen_bits;  // sums have 32
-  const bool may_slab = choice.Allows("slab");
-  if (!may_direct && !may_slab) return std::nullopt;
-  g.slab = !may_direct || (may_slab && PrefersSlab(p, g));
-  plan.path = g.slab ? "slab" : "direct";
-  if (p.want_value_grad) {
-    int64_t elements = g.part_channels;
-    if (g.slab && !base::CheckedMul(elements, p.keys + 1, &elements)) return std::nullopt;
-    g.sums = booking.Take(elements, SumBytes(p.dtype), g.slots, &g.sums_bytes);
+  booking.Take(g.row_points + Geometry::kLanesMost, 3 * size);
+  g.zeros = booking.Take(p.channels, size);
+  g.tiles = booking.Take(g.tile_points, kArraysOfPoint * size, g.slots);
+  if (p.backward) {
+    CutHeads(p, &g);
+    const bool sixteen_bits = p.dtype == base::DType::kFloat16 || p.dtype == base::DType::kBFloat16;
+    const bool may_direct = choice.Allows("direct") && !sixteen_bits;  // sums have 32
+    const bool may_slab = choice.Allows("slab");
+    if (!may_direct && !may_slab) return std::nullopt;
+    g.slab = !may_direct || (may_slab && PrefersSlab(p, g));
+    plan.path = g.slab ? "slab" : "direct";
+    g.fetch =
+        !g.slab && base::SaturatedProduct({p.keys, p.heads, p.channels, size}) > L2CacheBytes();
+    const int64_t keys = !p.want_value_grad ? 0 : g.slab ? p.keys + 1 : 1;
+    g.sums = booking.Take(base::SaturatedProduct({g.part_channels, keys}), size, g.slots);
   }
   if (!booking.fits()) return std::nullopt;
   plan.workspace_size = booking.size();

@@ -31,7 +31,7 @@ using PointIndex = hn::TFromD<hn::RebindToSigned<PointVector<F>>>;
 // begin anywhere in a row. A level that does not fit among the keys has NaN for extents.
 template <class F>
 struct PointLevels {
-  PointLevels(const ops::MsDeformAttnShape& s, int64_t row_points, void* memory)
+  PointLevels(const ops::MsDeformAttnParams& s, int64_t row_points, void* memory)
       : count(row_points),
         width(static_cast<F*>(memory)),
         height(width + count + MsDeformAttnGeometry::kLanesMost),
@@ -90,7 +90,7 @@ struct TileRows {
 
 // Where the points of a row begin, in a tensor with the strides of locations or of weights.
 template <size_t kRank>
-int64_t RowOffset(const ops::MsDeformAttnShape& s, const std::array<int64_t, kRank>& stride,
+int64_t RowOffset(const ops::MsDeformAttnParams& s, const std::array<int64_t, kRank>& stride,
                   int64_t row) {
   const int64_t query = row / s.heads;
   return query / s.queries * stride[0] + query % s.queries * stride[1] + row % s.heads * stride[2];
@@ -98,7 +98,7 @@ int64_t RowOffset(const ops::MsDeformAttnShape& s, const std::array<int64_t, kRa
 
 // Whether the elements of a row stand side by side, `last` for each point.
 template <size_t kRank>
-bool IsRowDense(const ops::MsDeformAttnShape& s, const std::array<int64_t, kRank>& stride) {
+bool IsRowDense(const ops::MsDeformAttnParams& s, const std::array<int64_t, kRank>& stride) {
   constexpr int64_t kOfPoint = kRank == 6 ? 2 : 1;
   return (kRank < 6 || stride[kRank - 1] == 1) && (s.points == 1 || stride[4] == kOfPoint) &&
          (s.levels == 1 || stride[3] == kOfPoint * s.points);
@@ -106,7 +106,7 @@ bool IsRowDense(const ops::MsDeformAttnShape& s, const std::array<int64_t, kRank
 
 // Calls use(element of the tensor, element of the row) for a row's elements.
 template <size_t kRank, class Use>
-void ForRowElements(const ops::MsDeformAttnShape& s, const std::array<int64_t, kRank>& stride,
+void ForRowElements(const ops::MsDeformAttnParams& s, const std::array<int64_t, kRank>& stride,
                     const Use& use) {
   int64_t at = 0;
   for (int64_t l = 0; l < s.levels; ++l) {
@@ -118,44 +118,59 @@ void ForRowElements(const ops::MsDeformAttnShape& s, const std::array<int64_t, k
   }
 }
 
+// Copies elements that lie `step` apart, widened.
+template <class T, class F>
+HWY_INLINE void ReadRun(const T* from, int64_t step, int64_t count, F* to) {
+  const hn::ScalableTag<F> d;
+  int64_t i = 0;
+  for (; step == 1 && i + Length(d) <= count; i += Length(d)) {
+    hn::StoreU(LoadWide(d, from + i), d, to + i);
+  }
+  for (; i < count; ++i) to[i] = base::Widen(from[i * step]);
+}
+// The reverse: rounds each once.
+template <class T, class F>
+HWY_INLINE void WriteRun(const F* from, int64_t count, T* to, int64_t step) {
+  const hn::ScalableTag<F> d;
+  int64_t i = 0;
+  for (; step == 1 && i + Length(d) <= count; i += Length(d)) {
+    StoreNarrow(hn::LoadU(d, from + i), d, to + i);
+  }
+  for (; i < count; ++i) to[i * step] = base::Narrow<T>(from[i]);
+}
+
 // Copies the rows of locations (kRank 6) or of weights (5) to `to`, widened.
 template <class T, size_t kRank, class F = base::ComputeType<T>>
-void ReadRows(const ops::MsDeformAttnShape& s, const void* tensor,
+void ReadRows(const ops::MsDeformAttnParams& s, const void* tensor,
               const std::array<int64_t, kRank>& stride, TileRows rows, F* to) {
-  const hn::ScalableTag<F> d;
   const int64_t count = s.levels * s.points * (kRank == 6 ? 2 : 1);
   const bool dense = IsRowDense(s, stride);
   for (int64_t r = 0; r < rows.count; ++r, to += count) {
     const T* const from =
         static_cast<const T*>(tensor) + RowOffset(s, stride, rows.first + r * rows.step);
-    if (!dense) {
+    if (dense) {
+      ReadRun(from, 1, count, to);
+    } else {
       ForRowElements(s, stride,
                      [&](int64_t element, int64_t at) { to[at] = base::Widen(from[element]); });
-      continue;
     }
-    int64_t i = 0;
-    for (; i + Length(d) <= count; i += Length(d)) hn::StoreU(LoadWide(d, from + i), d, to + i);
-    for (; i < count; ++i) to[i] = base::Widen(from[i]);
   }
 }
 
 // The reverse: rounds each once.
 template <class T, size_t kRank, class F = base::ComputeType<T>>
-void WriteRows(const ops::MsDeformAttnShape& s, const F* from, TileRows rows, void* tensor,
+void WriteRows(const ops::MsDeformAttnParams& s, const F* from, TileRows rows, void* tensor,
                const std::array<int64_t, kRank>& stride) {
-  const hn::ScalableTag<F> d;
   const int64_t count = s.levels * s.points * (kRank == 6 ? 2 : 1);
   const bool dense = IsRowDense(s, stride);
   for (int64_t r = 0; r < rows.count; ++r, from += count) {
     T* const to = static_cast<T*>(tensor) + RowOffset(s, stride, rows.first + r * rows.step);
-    if (!dense) {
+    if (dense) {
+      WriteRun(from, count, to, 1);
+    } else {
       ForRowElements(s, stride,
                      [&](int64_t element, int64_t at) { to[element] = base::Narrow<T>(from[at]); });
-      continue;
     }
-    int64_t i = 0;
-    for (; i + Length(d) <= count; i += Length(d)) StoreNarrow(hn::LoadU(d, from + i), d, to + i);
-    for (; i < count; ++i) to[i] = base::Narrow<T>(from[i]);
   }
 }
 
@@ -222,7 +237,7 @@ HWY_INLINE void LocateVector(const PointLevels<F>& levels, const PointTile<F>& t
 
 // Reads the rows and locates their points: attention, tx to uy, weight, key and state.
 template <class F>
-void LocateRows(const ops::MsDeformAttnShape& s, const PointLevels<F>& levels, TileRows rows,
+void LocateRows(const ops::MsDeformAttnParams& s, const PointLevels<F>& levels, TileRows rows,
                 const PointTile<F>& tile) {
   const int64_t points = rows.count * levels.count;
   if (points == 0) return;
@@ -253,17 +268,25 @@ T* HeadAt(Pointer* first, const std::array<int64_t, 4>& stride, int64_t b, int64
 
 // The same for row number `row`.
 template <class T, class Pointer>
-T* RowAt(const ops::MsDeformAttnShape& s, Pointer* first, const std::array<int64_t, 4>& stride,
+T* RowAt(const ops::MsDeformAttnParams& s, Pointer* first, const std::array<int64_t, 4>& stride,
          int64_t row) {
   const int64_t query = row / s.heads;
   return HeadAt<T>(first, stride, query / s.queries, query % s.queries, row % s.heads);
 }
 
-// Fetches what the points of a row touch among a head's keys, `stride` elements apart: the first
-// lines of each key's channels, to read or (kWrite 1) to write them.
-template <int kWrite, class F, class T>
-HWY_INLINE void FetchRow(const PointTile<F>& tile, int64_t first, int64_t points, const T* keys,
-                         int64_t stride, int64_t channels) {
+// Keys; the channels of a key lie side by side.
+template <class T>
+struct Taps {
+  T* first;       // channels of key 0
+  int64_t pitch;  // from a key to the next
+  T* outside;     // of a tap outside
+};
+
+// Fetches what the points of a row touch among keys, to write it: the first lines of each key's
+// channels.
+template <class F, class T>
+HWY_INLINE void FetchRow(const PointTile<F>& tile, int64_t first, int64_t points,
+                         const Taps<T>& taps, int64_t channels) {
   constexpr int64_t kLine = 64 / static_cast<int64_t>(sizeof(T));
   const int64_t elements = std::min(channels, 4 * kLine);
   for (int64_t i = first; i < first + points; ++i) {
@@ -271,7 +294,7 @@ HWY_INLINE void FetchRow(const PointTile<F>& tile, int64_t first, int64_t points
       const int64_t key = tile.key[tap][i];
       if (key < 0) continue;
       for (int64_t at = 0; at < elements; at += kLine) {
-        FetchElement<3, kWrite>(keys, key * stride + at);
+        FetchElement<3, 1>(taps.first, key * taps.pitch + at);
       }
     }
   }

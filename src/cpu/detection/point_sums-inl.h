@@ -24,14 +24,6 @@
 HWY_BEFORE_NAMESPACE();
 namespace portacl::cpu::HWY_NAMESPACE {
 
-// Keys; the channels of a key lie side by side.
-template <class T>
-struct Taps {
-  T* first;       // channels of key 0
-  int64_t pitch;  // from a key to the next
-  T* outside;     // of a tap outside
-};
-
 // Of sums, which are read and written point by point: in 512 bits Zen 4 takes half as long again.
 template <class F>
 using SumTag = hn::CappedTag<F, 32 / sizeof(F)>;
@@ -206,9 +198,11 @@ HWY_INLINE void SlopesAt(const PointTile<F>& tile, int64_t i, VP& weight, VP& sl
   slope_y = hn::MulAdd(hn::Sub(se, ne), tx, hn::Mul(hn::Sub(sw, nw), ux));
 }
 
-// Stores them over attention and xy: 0 of points that contribute nothing, NaN of others.
-template <class F, class VP = hn::Vec<PointVector<F>>>
-HWY_INLINE void StorePointGrads(const PointTile<F>& tile, int64_t i, VP weight, VP x, VP y) {
+// Stores the first over attention, and calls store(the others): 0 of points that contribute
+// nothing, NaN of points that are NaN.
+template <class F, class Store, class VP = hn::Vec<PointVector<F>>>
+HWY_INLINE void StorePointGrads(const PointTile<F>& tile, int64_t i, VP weight, VP x, VP y,
+                                const Store& store) {
   const PointVector<F> d;
   const hn::RebindToSigned<PointVector<F>> di;
   const auto state = hn::LoadU(di, tile.state + i);
@@ -216,8 +210,7 @@ HWY_INLINE void StorePointGrads(const PointTile<F>& tile, int64_t i, VP weight, 
   const auto is_nan = hn::RebindMask(d, hn::Gt(state, hn::Set(di, 1)));
   const VP other = hn::IfThenElseZero(is_nan, hn::Set(d, std::numeric_limits<F>::quiet_NaN()));
   hn::StoreU(hn::IfThenElse(usable, weight, other), d, tile.attention + i);
-  hn::StoreInterleaved2(hn::IfThenElse(usable, x, other), hn::IfThenElse(usable, y, other), d,
-                        tile.xy + 2 * i);
+  store(hn::IfThenElse(usable, x, other), hn::IfThenElse(usable, y, other));
 }
 
 // ---- gradients of keys --------------------------------------------------------------------------

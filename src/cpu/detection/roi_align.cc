@@ -47,11 +47,11 @@ class RoiAlign {
 
  public:
   RoiAlign(const Params& p, const RoiAlignGeometry& g, void* workspace)
-      : p_(p), g_(g), workspace_(static_cast<char*>(workspace)) {}
+      : p_(p), g_(g), workspace_(workspace) {}
 
   void Run() const {
     runtime::ParallelForSlots(p_.rois, g_.slots, [&](int slot, int64_t n) {
-      TableOf(n).template Make<T>(p_, n, SlotOf(slot));
+      TableOf(n).template Make<T>(p_, n, g_.numbers.In<F>(workspace_, slot));
     });
     const int64_t tasks = p_.images * g_.blocks * g_.parts;
     runtime::ParallelForSlots(tasks, g_.slots, [&](int slot, int64_t i) {
@@ -71,15 +71,13 @@ class RoiAlign {
     int64_t image;
     int64_t channel, channels;
     int64_t first, last;  // forward: rois; backward: rows
-    char* slot;
+    int slot;
   };
 
   RoiTable<F> TableOf(int64_t n) const {
-    return RoiTable<F>(p_, g_, workspace_ + static_cast<uint64_t>(n) * g_.table_bytes);
+    return RoiTable<F>(p_, g_, g_.tables.In<void>(workspace_, n));
   }
-  char* SlotOf(int slot) const {
-    return workspace_ + g_.slots_begin + static_cast<uint64_t>(slot) * g_.slot_bytes;
-  }
+  F* At(const Part& part, const Task& task) const { return part.In<F>(workspace_, task.slot); }
   Task TaskOf(int slot, int64_t i) const {
     const int64_t part = i % g_.parts, block = i / g_.parts % g_.blocks;
     const int64_t all = p_.backward ? p_.height : p_.rois;
@@ -90,7 +88,7 @@ class RoiAlign {
             std::min<int64_t>(kLanes, p_.channels - block * kLanes),
             first,
             std::min(all, first + each),
-            SlotOf(slot)};
+            slot};
   }
   T* ImageAt(const Task& task) const {
     return static_cast<T*>(p_.image) + task.image * p_.image_stride[0] +
@@ -104,7 +102,7 @@ class RoiAlign {
     bool empty() const { return right <= left; }
   };
   Named NamedBy(const Task& task, int64_t first_roi, int64_t last_roi) const {
-    Named named{p_.width, 0, reinterpret_cast<uint8_t*>(task.slot + g_.rows)};
+    Named named{p_.width, 0, g_.rows.In<uint8_t>(workspace_, task.slot)};
     std::fill_n(named.rows, p_.height, uint8_t{0});
     for (int64_t n = first_roi; n < last_roi; ++n) {
       const RoiTable<F> table = TableOf(n);
@@ -126,7 +124,7 @@ class RoiAlign {
     }
     const Named named = NamedBy(task, task.first, task.last);
     if (named.empty()) return;
-    F* const slab = reinterpret_cast<F*>(task.slot + g_.slab);
+    F* const slab = At(g_.slab, task);
     const int64_t pitch = (named.right - named.left) * kLanes;
     for (int64_t y = 0; y < p_.height; ++y) {
       if (named.rows[y] == 0) continue;
@@ -140,8 +138,8 @@ class RoiAlign {
 
   template <class S>
   void PoolFrom(const Task& task, Pixels<const S> pixels) const {
-    F* const row = reinterpret_cast<F*>(task.slot + g_.row);
-    F* const tile = reinterpret_cast<F*>(task.slot + g_.tile);
+    F* const row = At(g_.row, task);
+    F* const tile = At(g_.tile, task);
     for (int64_t n = task.first; n < task.last; ++n) {
       const RoiTable<F> table = TableOf(n);
       if (table.head->image != task.image) continue;
@@ -241,7 +239,7 @@ class RoiAlign {
   // Some rows of some channels of an image, to which the rois add in ascending order.
   void SumStrip(const Task& task) const {
     const Named named = NamedBy(task, 0, p_.rois);
-    F* const slab = reinterpret_cast<F*>(task.slot + g_.slab);
+    F* const slab = At(g_.slab, task);
     const int64_t width = std::max<int64_t>(0, named.right - named.left);
     const int64_t pitch = width * kLanes;
     for (int64_t y = task.first; y < task.last; ++y) {
@@ -285,8 +283,8 @@ class RoiAlign {
   }
 
   void AddRois(const Task& task, Pixels<F> sums) const {
-    F* const row = reinterpret_cast<F*>(task.slot + g_.row);
-    F* const tile = reinterpret_cast<F*>(task.slot + g_.tile);
+    F* const row = At(g_.row, task);
+    F* const tile = At(g_.tile, task);
     for (int64_t n = 0; n < p_.rois; ++n) {
       const RoiTable<F> table = TableOf(n);
       if (table.head->image != task.image || !Touches(task, table, 0, p_.pooled_height)) continue;
@@ -343,7 +341,7 @@ class RoiAlign {
 
   const Params& p_;
   const RoiAlignGeometry& g_;
-  char* const workspace_;
+  void* const workspace_;
 };
 
 void Run(const Params& params, const RoiAlignPlan& plan, void* workspace) {

@@ -6,10 +6,8 @@
 #include <cmath>
 #include <limits>
 
-#include "base/checked.h"
 #include "base/dispatch.h"
-#include "base/round_up.h"
-#include "cpu/detection/booking.h"
+#include "base/product.h"
 #include "cpu/machine/grain.h"
 #include "runtime/parallel.h"
 
@@ -30,19 +28,16 @@ int64_t MostTaps(int64_t bins, int64_t samples, int64_t extent) {
   return bins * std::min(2 * samples, extent);
 }
 
-uint64_t TableBytes(const RoiAlignParams& p, const Geometry& g, int64_t size) {
+int64_t TableBytes(const RoiAlignParams& p, const Geometry& g, int64_t size) {
   const int64_t begins = p.pooled_height + 1 + p.pooled_width + 1;
   const int64_t indices = begins + g.y_taps + 2 * g.x_taps;
-  return base::WholeLines(
-      static_cast<uint64_t>(kLine + indices * 4 + (g.y_taps + g.x_taps + 1) * size));
+  return kLine + indices * 4 + (g.y_taps + g.x_taps + 1) * size;
 }
 
 int SlotsOf(const RoiAlignParams& p) {
-  int64_t work = 0;
-  const bool counted = base::CheckedMul(p.rois, p.channels, &work) &&
-                       base::CheckedMul(work, p.pooled_height, &work) &&
-                       base::CheckedMul(work, p.pooled_width, &work);
-  return counted && work < kGrain ? 1 : runtime::NumThreads();
+  const int64_t work =
+      base::SaturatedProduct({p.rois, p.channels, p.pooled_height, p.pooled_width});
+  return work < kGrain ? 1 : runtime::NumThreads();
 }
 
 // Parts of an image's block of channels: enough for all slots.
@@ -50,29 +45,6 @@ int64_t PartsOf(const RoiAlignParams& p, const Geometry& g) {
   if (g.slots <= 1) return 1;
   const int64_t most = p.backward ? p.height : std::max<int64_t>(p.rois, 1);
   return std::min(most, DivideUp(2 * g.slots, p.images * g.blocks));
-}
-
-// The parts of a slot. Null where they are too large.
-bool CutSlot(const RoiAlignParams& p, int64_t lanes, int64_t size, Geometry* g) {
-  const int64_t strip_rows = p.backward ? DivideUp(p.height, g->parts) : p.height;
-  int64_t slab = 0;
-  const bool fits = base::CheckedMul(strip_rows, p.width, &slab) &&
-                    base::CheckedMul(slab, lanes * size, &slab) && slab <= kMostBytes &&
-                    p.pooled_height <= kMostBytes / (p.pooled_width * lanes * size) &&
-                    p.width <= kMostBytes / (lanes * size);
-  if (!fits) return false;
-  uint64_t end = base::WholeLines(static_cast<uint64_t>(std::max(p.height, p.width) * (size + 4)));
-  const auto take = [&end](int64_t bytes) {
-    const uint64_t begin = end;
-    end += base::WholeLines(static_cast<uint64_t>(bytes));
-    return begin;
-  };
-  g->rows = take(p.height);
-  g->slab = take(slab);
-  g->row = take(std::min(g->x_taps, p.width) * lanes * size);
-  g->tile = take(p.pooled_height * p.pooled_width * lanes * size);
-  g->slot_bytes = end;
-  return true;
 }
 
 // Cuts the sums of a gradient into some owners for each slot. An owner lists the points of all bins
@@ -97,36 +69,30 @@ std::optional<RoiAlignPlan> PlanPoints(const RoiAlignParams& p) {
   auto& g = plan.way.emplace<RoiPointsGeometry>();
   constexpr int64_t kWinners = 10;                   // of RoiPointsPart: pixels
   constexpr int64_t kMostCopies = int64_t{4} << 30;  // bytes: of the image and its sums
-  int64_t pixels = 0, bins = 0, image = 0, slot = 0;
-  const bool counted = base::CheckedMul(p.height, p.width, &pixels) && pixels < (1 << 30) &&
-                       base::CheckedMul(p.pooled_height, p.pooled_width, &bins) &&
-                       bins < (1 << 30) && p.channels < (1 << 30);
-  if (!counted) return std::nullopt;
+  const int64_t pixels = base::SaturatedProduct({p.height, p.width});
+  const int64_t bins = base::SaturatedProduct({p.pooled_height, p.pooled_width});
+  if (pixels >= (1 << 30) || bins >= (1 << 30) || p.channels >= (1 << 30)) return std::nullopt;
   g.pixel = DivideUp(std::max<int64_t>(p.channels, 1), kBlock) * kBlock;
   const auto& s = p.image_stride;
   g.copies = p.backward ? !p.rotated : s[1] != 1 || s[2] != p.width * s[3];
-  const int64_t pixel_bytes = g.pixel * SumBytes(p.dtype);
+  const int64_t size = SumBytes(p.dtype), pixel_bytes = g.pixel * size;
   const int64_t images = int64_t{g.copies} + int64_t{p.backward};
-  const bool fits = (images == 0 || (base::CheckedMul(pixels, pixel_bytes, &image) &&
-                                     image <= kMostCopies / images)) &&
-                    base::CheckedMul(bins + kWinners, pixel_bytes, &slot) && slot <= kMostBytes;
-  if (!fits) return std::nullopt;
+  const int64_t slot = base::SaturatedProduct({bins + kWinners, pixel_bytes});
+  if (base::SaturatedProduct({images, pixels, pixel_bytes}) > kMostCopies || slot > kMostBytes) {
+    return std::nullopt;
+  }
   g.slots = static_cast<int>(std::min<int64_t>(kMostBytes / slot, SlotsOf(p)));
   CutSums(p, kBlock, &g);
   Booking booking;
-  const auto take = [&](RoiPointsPart* part, int64_t count, int64_t each, int copies) {
-    int64_t elements = 0;
-    part->begin = booking.Take(base::CheckedMul(count, each, &elements) ? elements : INT64_MAX,
-                               SumBytes(p.dtype), copies, &part->slot_bytes);
+  const auto take = [&](int64_t elements, int copies) {
+    return booking.Take(elements * g.pixel, size, copies);
   };
-  if (g.copies) take(&g.image, pixels, g.pixel, 1);
-  if (p.backward) take(&g.sums, pixels, g.pixel, 1);
-  take(&g.zeros, 1, g.pixel, 1);
-  take(&g.points, kRoiPointRoom, kArraysOfPoint, g.slots);
-  take(&g.tile, bins, g.pixel, g.slots);
-  if (p.backward) {
-    take(p.rotated ? &g.outside : &g.winners, p.rotated ? 1 : kWinners, g.pixel, g.slots);
-  }
+  if (g.copies) g.image = take(pixels, 1);
+  if (p.backward) g.sums = take(pixels, 1);
+  g.zeros = take(1, 1);
+  g.points = booking.Take(kRoiPointRoom * kArraysOfPoint, size, g.slots);
+  g.tile = take(bins, g.slots);
+  if (p.backward) (p.rotated ? g.outside : g.winners) = take(p.rotated ? 1 : kWinners, g.slots);
   if (!booking.fits()) return std::nullopt;
   plan.workspace_size = booking.size();
   return plan;
@@ -149,15 +115,25 @@ std::optional<RoiAlignPlan> PlanRoiAlign(const RoiAlignParams& p, int64_t lanes)
   g.slots = SlotsOf(p);
   g.parts = PartsOf(p, g);
   if (g.y_taps > kMostExtent || g.x_taps > kMostExtent) return std::nullopt;
-  g.table_bytes = TableBytes(p, g, size);
-  if (p.rois > kMostBytes / static_cast<int64_t>(g.table_bytes)) return std::nullopt;
-  if (!CutSlot(p, lanes, size, &g)) return std::nullopt;
+  const int64_t table = TableBytes(p, g, size), vector = lanes * size;
+  const int64_t strip_rows = p.backward ? DivideUp(p.height, g.parts) : p.height;
+  const int64_t slab = base::SaturatedProduct({strip_rows, p.width, vector});
+  const int64_t tile = base::SaturatedProduct({p.pooled_height, p.pooled_width, vector});
+  if (slab > kMostBytes || tile > kMostBytes || p.rois > kMostBytes / table) return std::nullopt;
   // Forward, a slot holds a whole plane: few threads work on a large one.
-  const int64_t most_slots = kMostBytes / static_cast<int64_t>(g.slot_bytes);
-  g.slots = std::clamp<int>(static_cast<int>(most_slots), 1, g.slots);
+  const int64_t extent = std::max(p.height, p.width);
+  const int64_t row = std::min(g.x_taps, p.width) * vector;
+  const int64_t slot = extent * (size + 4) + p.height + slab + row + tile;
+  g.slots = std::clamp<int>(static_cast<int>(kMostBytes / slot), 1, g.slots);
   if (!p.backward) g.parts = PartsOf(p, g);
-  g.slots_begin = base::WholeLines(static_cast<uint64_t>(p.rois) * g.table_bytes);
-  plan.workspace_size = g.slots_begin + static_cast<uint64_t>(g.slots) * g.slot_bytes;
+  Booking booking;
+  g.tables = booking.Take(table, 1, p.rois);
+  g.numbers = booking.Take(extent, size + 4, g.slots);
+  g.rows = booking.Take(p.height, 1, g.slots);
+  g.slab = booking.Take(slab, 1, g.slots);
+  g.row = booking.Take(row, 1, g.slots);
+  g.tile = booking.Take(tile, 1, g.slots);
+  plan.workspace_size = booking.size();
   return plan;
 }
 

@@ -2,15 +2,8 @@
 //
 // Averages of upright rois: a task is some channels of an image, as many as a vector has lanes: its
 // rois one behind the other (forward: a part of them; backward: all of them, on a strip of rows).
-// The workspace holds, each part aligned to 64 bytes:
-//
-//   tables   a RoiTable for each roi
-//   slots    for each thread: room to make a table; which rows are named; the slab, a copy of the
-//            task's channels in which those of a pixel lie side by side (backward: their sums); a
-//            row of a roi's columns; a tile, the bins of a roi
-//
 // Maxima and rotated rois: a task of the function is a roi; of the gradient, some channels with all
-// rois. What its workspace holds, RoiPointsGeometry says.
+// rois.
 #ifndef PORTACL_CPU_DETECTION_ROI_ALIGN_PLAN_H_
 #define PORTACL_CPU_DETECTION_ROI_ALIGN_PLAN_H_
 
@@ -21,43 +14,38 @@
 #include <variant>
 
 #include "base/kernel.h"
+#include "cpu/detection/booking.h"
 #include "ops/roi_align_params.h"
 
 namespace portacl::cpu {
 
 struct RoiAlignGeometry {
-  int slots = 1;             // threads that may work at a time
-  int64_t blocks = 0;        // of channels
-  int64_t parts = 1;         // forward: of rois; backward: strips of rows
-  int64_t y_taps = 0;        // that all bins of a roi have at most, along H
-  int64_t x_taps = 0;        // the same along W
-  uint64_t table_bytes = 0;  // of a roi
-  uint64_t slot_bytes = 0;
-  uint64_t slots_begin = 0;  // in the workspace
-  uint64_t rows = 0;         // in a slot, as the following
-  uint64_t slab = 0;
-  uint64_t row = 0;
-  uint64_t tile = 0;
-};
-
-struct RoiPointsPart {
-  uint64_t begin = 0;
-  uint64_t slot_bytes = 0;  // of parts that every slot has
+  int slots = 1;       // threads that may work at a time
+  int64_t blocks = 0;  // of channels
+  int64_t parts = 1;   // forward: of rois; backward: strips of rows
+  int64_t y_taps = 0;  // that all bins of a roi have at most, along H
+  int64_t x_taps = 0;  // the same along W
+  Part tables;         // a RoiTable for each roi
+  Part numbers;        // for each slot, as the following: room to make a table
+  Part rows;           // which rows are named
+  Part slab;           // a copy of the task's channels, side by side (backward: their sums)
+  Part row;            // a row of a roi's columns
+  Part tile;           // the bins of a roi
 };
 
 struct RoiPointsGeometry {
   int slots = 1;
-  int64_t pixel = 0;      // elements from a pixel, or a bin, to the next
-  bool copies = true;     // the images; else all channels of a pixel lie side by side
-  int64_t part = 0;       // channels of an owner of sums
-  int64_t strips = 1;     // owners of a channel: each has some rows
-  RoiPointsPart image;    // the pixels of an image
-  RoiPointsPart sums;     // of the image's gradient
-  RoiPointsPart zeros;    // a pixel
-  RoiPointsPart points;   // for each slot, as the following
-  RoiPointsPart tile;     // the bins of a roi
-  RoiPointsPart winners;  // for each channel: its maximum, the point's number, its keys and weights
-  RoiPointsPart outside;  // a pixel for sums that other owners add
+  int64_t pixel = 0;   // elements from a pixel, or a bin, to the next
+  bool copies = true;  // the images; else all channels of a pixel lie side by side
+  int64_t part = 0;    // channels of an owner of sums
+  int64_t strips = 1;  // owners of a channel: each has some rows
+  Part image;          // the pixels of an image
+  Part sums;           // of the image's gradient
+  Part zeros;          // a pixel
+  Part points;         // for each slot, as the following
+  Part tile;           // the bins of a roi
+  Part winners;        // for each channel: its maximum, the point's number, its keys and weights
+  Part outside;        // a pixel for sums that other owners add
 };
 
 struct RoiAlignPlan : base::PathPlan<RoiAlignGeometry, RoiPointsGeometry> {};

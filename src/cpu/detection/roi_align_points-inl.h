@@ -72,7 +72,7 @@ class RoiPoints {
 
  public:
   RoiPoints(const Params& p, const RoiPointsGeometry& g, void* workspace)
-      : p_(p), g_(g), workspace_(static_cast<char*>(workspace)) {}
+      : p_(p), g_(g), workspace_(workspace) {}
 
   void Run() const {
     Clear(At(g_.zeros), g_.pixel);
@@ -90,10 +90,7 @@ class RoiPoints {
   }
 
  private:
-  F* At(const RoiPointsPart& part, int slot = 0) const {
-    return reinterpret_cast<F*>(workspace_ + part.begin +
-                                static_cast<uint64_t>(slot) * part.slot_bytes);
-  }
+  F* At(const Part& part, int slot = 0) const { return part.In<F>(workspace_, slot); }
   PointTile<F> Points(int slot) const { return {kRoiPointRoom, At(g_.points, slot)}; }
 
   // Calls use(first channel, channels) for blocks of channels [first, last).
@@ -152,7 +149,7 @@ class RoiPoints {
     const auto& s = p_.image_stride;
     if (!g_.copies) {
       const T* const first = static_cast<const T*>(p_.image) + image * s[0];
-      return PoolFrom(image, Taps<const T>{first, s[3], reinterpret_cast<T*>(At(g_.zeros))});
+      return PoolFrom(image, Taps<const T>{first, s[3], g_.zeros.In<T>(workspace_)});
     }
     CopyBox(p_.image, s, image, box);
     PoolFrom(image, Taps<const F>{At(g_.image), g_.pixel, At(g_.zeros)});
@@ -361,7 +358,7 @@ class RoiPoints {
 
   const Params& p_;
   const RoiPointsGeometry& g_;
-  char* const workspace_;
+  void* const workspace_;
 };
 
 }  // namespace portacl::cpu::HWY_NAMESPACE
