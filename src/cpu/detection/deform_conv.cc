@@ -511,14 +511,16 @@ class DeformConv {
   void AddPanel(const Tile& tile, int64_t group, int64_t run, int64_t first, F* panel) const {
     const int64_t width = g_.shape.width, outputs = p_.group_outputs();
     const F* const columns = At(g_.columns) + RunAt(run, group) + first;
+    const hn::ScalableTag<F> d;
     for (int64_t j = 0; j < tile.count; ++j) {
-      std::copy_n(columns + j * g_.column, width, panel + j * width);
+      for (int64_t lane = 0; lane < width; lane += Length(d)) {
+        hn::StoreU(hn::LoadU(d, columns + j * g_.column + lane), d, panel + j * width + lane);
+      }
     }
     F* const products = panel + DeformConvGeometry::kBlock * width;
     MultiplyRows(Turned(group * outputs), g_.tile, outputs, panel, tile.count, products, width,
                  false);
     F* const totals = TotalsAt(group, run, first / width);
-    const hn::ScalableTag<F> d;
     const bool first_sum = tile.image == 0 && tile.first == 0;
     for (int64_t k = 0; k < outputs * width; k += Length(d)) {
       const auto sum = first_sum ? hn::Zero(d) : hn::LoadU(d, totals + k);

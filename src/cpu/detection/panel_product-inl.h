@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
 
 #include "cpu/vector/highway.h"
 #include "cpu/vector/simd-inl.h"
@@ -48,8 +49,8 @@ HWY_INLINE int64_t PanelWidth() {
   X(11, a9, 2 * pitch)
 
 // sums[i][j] = sum over k < depth of a[i][k] * panel[k][j] by ascending k; from +0 on, or from
-// sums[i][j] if `add`. a has kPanelRows rows.
-template <class F>
+// sums[i][j] if `add`. a has kRows rows.
+template <int kRows, class F>
 HWY_NOINLINE void MultiplyPanel(const F* HWY_RESTRICT a, int64_t pitch, const F* HWY_RESTRICT panel,
                                 int64_t depth, F* HWY_RESTRICT sums, int64_t sums_pitch, bool add) {
   const hn::ScalableTag<F> d;
@@ -62,7 +63,7 @@ HWY_NOINLINE void MultiplyPanel(const F* HWY_RESTRICT a, int64_t pitch, const F*
   PORTACL_PANEL_ROWS(PORTACL_DECLARE_ROW)
 #undef PORTACL_DECLARE_ROW
 #define PORTACL_LOAD_ROW(i, first, step)                   \
-  if constexpr (i < kPanelRows) {                          \
+  if constexpr (i < kRows) {                               \
     low##i = hn::LoadU(d, sums + i * sums_pitch);          \
     high##i = hn::LoadU(d, sums + i * sums_pitch + lanes); \
   }
@@ -71,7 +72,7 @@ HWY_NOINLINE void MultiplyPanel(const F* HWY_RESTRICT a, int64_t pitch, const F*
   }
 #undef PORTACL_LOAD_ROW
 #define PORTACL_ADD_ROW(i, first, step)     \
-  if constexpr (i < kPanelRows) {           \
+  if constexpr (i < kRows) {                \
     const V x = hn::Set(d, (first)[step]);  \
     low##i = hn::MulAdd(x, low, low##i);    \
     high##i = hn::MulAdd(x, high, high##i); \
@@ -81,11 +82,11 @@ HWY_NOINLINE void MultiplyPanel(const F* HWY_RESTRICT a, int64_t pitch, const F*
     PORTACL_PANEL_ROWS(PORTACL_ADD_ROW)
     panel += 2 * lanes;
     ++a0, ++a3;
-    if constexpr (kPanelRows > 6) ++a6, ++a9;
+    if constexpr (kRows > 6) ++a6, ++a9;
   }
 #undef PORTACL_ADD_ROW
 #define PORTACL_STORE_ROW(i, first, step)                  \
-  if constexpr (i < kPanelRows) {                          \
+  if constexpr (i < kRows) {                               \
     hn::StoreU(low##i, d, sums + i * sums_pitch);          \
     hn::StoreU(high##i, d, sums + i * sums_pitch + lanes); \
   }
@@ -94,8 +95,8 @@ HWY_NOINLINE void MultiplyPanel(const F* HWY_RESTRICT a, int64_t pitch, const F*
 }
 #undef PORTACL_PANEL_ROWS
 
-// The same of any number of rows, rounded up to kPanelRows. The panel goes by in parts that stay in
-// the L1 cache while all rows meet them.
+// The same of any number of rows, rounded up to kPanelRows at most. The panel goes by in parts that
+// stay in the L1 cache while all rows meet them.
 template <class F>
 void MultiplyRows(const F* a, int64_t pitch, int64_t rows, const F* panel, int64_t depth, F* sums,
                   int64_t sums_pitch, bool add) {
@@ -104,10 +105,13 @@ void MultiplyRows(const F* a, int64_t pitch, int64_t rows, const F* panel, int64
   int64_t k = 0;
   do {
     const int64_t part = std::min(kDepth, depth - k);
-    for (int64_t i = 0; i < rows; i += kPanelRows) {
-      MultiplyPanel(a + i * pitch + k, pitch, panel + k * width, part, sums + i * sums_pitch,
-                    sums_pitch, add || k > 0);
-    }
+    const auto multiply = [&](auto count, int64_t i) {
+      MultiplyPanel<decltype(count)::value>(a + i * pitch + k, pitch, panel + k * width, part,
+                                            sums + i * sums_pitch, sums_pitch, add || k > 0);
+    };
+    int64_t i = 0;
+    for (; i + 6 < rows; i += kPanelRows) multiply(std::integral_constant<int, kPanelRows>(), i);
+    if (i < rows) multiply(std::integral_constant<int, 6>(), i);
     k += kDepth;
   } while (k < depth);
 }

@@ -49,12 +49,11 @@ HWY_INLINE void ForVectors(D d, int64_t channels, const Use& use) {
 
 // kVectors vectors of channels from `channel` on, the last of `last` lanes. kOnto: adds to the
 // output.
-template <int kVectors, bool kOnto = false, class F, class S, class T>
-HWY_INLINE void SumBlock(const PointTile<F>& tile, int64_t first, int64_t count,
+template <int kVectors, bool kOnto = false, class D, class S, class T, class F = hn::TFromD<D>>
+HWY_INLINE void SumBlock(D d, const PointTile<F>& tile, int64_t first, int64_t count,
                          const Taps<const S>& taps, int64_t channel, int64_t last,
                          T* HWY_RESTRICT output) {
-  const hn::ScalableTag<F> d;
-  using V = hn::Vec<hn::ScalableTag<F>>;
+  using V = hn::Vec<D>;
   const S* HWY_RESTRICT const values = taps.first + channel;
   const int64_t lanes = Length(d);
   const bool whole = last == lanes;
@@ -99,39 +98,49 @@ HWY_INLINE void SumBlock(const PointTile<F>& tile, int64_t first, int64_t count,
 template <bool kOnto = false, class F, class S, class T>
 void SumPoints(const PointTile<F>& tile, int64_t first, int64_t count, const Taps<const S>& taps,
                int64_t channels, T* output) {
+  const hn::ScalableTag<F> d;
   const auto sum = [&](auto vectors, int64_t c, int64_t last) PORTACL_INLINE_LAMBDA {
-    SumBlock<decltype(vectors)::value, kOnto>(tile, first, count, taps, c, last, output + c);
+    SumBlock<decltype(vectors)::value, kOnto>(d, tile, first, count, taps, c, last, output + c);
   };
-  ForVectors(hn::ScalableTag<F>(), channels, sum);
+  ForVectors(d, channels, sum);
 }
 
-// The same for each of the points by itself: outputs lie `pitch` elements apart.
+// The same for each of the points by itself: outputs lie `pitch` elements apart. Few channels fill
+// short vectors: parts of long ones go through masks, which take twice as long.
 template <class F, class S, class T>
 HWY_NOINLINE void SumEach(const PointTile<F>& tile, int64_t first, int64_t count,
                           const Taps<const S>& taps, int64_t channels, T* output, int64_t pitch) {
-  const auto sum = [&](auto vectors, int64_t c, int64_t last) PORTACL_INLINE_LAMBDA {
-    for (int64_t i = 0; i < count; ++i) {
-      SumBlock<decltype(vectors)::value>(tile, first + i, 1, taps, c, last, output + i * pitch + c);
-    }
+  const auto each = [&](auto d) PORTACL_INLINE_LAMBDA {
+    const auto sum = [&](auto vectors, int64_t c, int64_t last) PORTACL_INLINE_LAMBDA {
+      for (int64_t i = 0; i < count; ++i) {
+        SumBlock<decltype(vectors)::value>(d, tile, first + i, 1, taps, c, last,
+                                           output + i * pitch + c);
+      }
+    };
+    ForVectors(d, channels, sum);
   };
-  ForVectors(hn::ScalableTag<F>(), channels, sum);
+  if constexpr (!std::is_same_v<SumTag<F>, hn::ScalableTag<F>>) {
+    if (channels <= Length(SumTag<F>())) return each(SumTag<F>());
+  }
+  each(hn::ScalableTag<F>());
 }
 
 // ---- gradients of points ------------------------------------------------------------------------
 
-// The dot products over channels of a gradient and four taps.
-template <class T, class F>
+// The dot products over channels of a gradient and four taps. kBlock: 16, or 8 where there are no
+// more channels.
+template <int kBlock, class T, class F>
 HWY_INLINE void DotTaps(const T* HWY_RESTRICT grad, const T* nw_taps, const T* ne_taps,
                         const T* sw_taps, const T* se_taps, int64_t channels, F* HWY_RESTRICT dot) {
-  using Block = BlockTag<F, 16>;
+  using Block = BlockTag<F, kBlock>;
   using VB = hn::Vec<Block>;
-  constexpr int kBlockVectors = 16 / kBlockLanes<F, 16>;
+  constexpr int64_t kLanes = kBlockLanes<F, kBlock>;
+  constexpr int kBlockVectors = kBlock / kLanes;
   const Block d;
-  constexpr int64_t kLanes = kBlockLanes<F, 16>;
   const auto sum = [&](int r, VB& nw, VB& ne, VB& sw, VB& se) PORTACL_INLINE_LAMBDA {
     nw = ne = sw = se = hn::Zero(d);
     int64_t c = r * kLanes;
-    for (; c + kLanes <= channels; c += 16) {
+    for (; c + kLanes <= channels; c += kBlock) {
       const VB g = LoadWide(d, grad + c);
       nw = hn::MulAdd(g, LoadWide(d, nw_taps + c), nw);
       ne = hn::MulAdd(g, LoadWide(d, ne_taps + c), ne);
@@ -152,6 +161,13 @@ HWY_INLINE void DotTaps(const T* HWY_RESTRICT grad, const T* nw_taps, const T* n
   };
   VB nw = hn::Zero(d), ne = nw, sw = nw, se = nw;
   SumTree<kBlockVectors, kBlockVectors, 0, 1>(sum, nw, ne, sw, se);
+  if constexpr (kBlock < 16) {  // the other lanes are +0: of -0 they make +0
+    const VB other = hn::Zero(d);
+    nw = hn::Add(nw, other);
+    ne = hn::Add(ne, other);
+    sw = hn::Add(sw, other);
+    se = hn::Add(se, other);
+  }
   StoreTreeSums(d, nw, ne, dot);
   StoreTreeSums(d, sw, se, dot + 2);
 }
@@ -161,14 +177,18 @@ HWY_INLINE void DotTaps(const T* HWY_RESTRICT grad, const T* nw_taps, const T* n
 template <class F, class T>
 HWY_NOINLINE void DotPoints(const PointTile<F>& tile, int64_t first, int64_t count, const T* grad,
                             int64_t pitch, const Taps<const T>& taps, int64_t channels) {
-  for (int64_t i = first; i < first + count; ++i, grad += pitch) {
-    if (tile.state[i] != 1) continue;
-    const auto at = [&](size_t tap) PORTACL_INLINE_LAMBDA {
-      const int64_t key = tile.key[tap][i];
-      return key < 0 ? taps.outside : taps.first + key * taps.pitch;
-    };
-    DotTaps(grad, at(0), at(1), at(2), at(3), channels, tile.dot + 4 * i);
-  }
+  const auto each = [&](auto block) PORTACL_INLINE_LAMBDA {
+    for (int64_t i = first; i < first + count; ++i, grad += pitch) {
+      if (tile.state[i] != 1) continue;
+      const auto at = [&](size_t tap) PORTACL_INLINE_LAMBDA {
+        const int64_t key = tile.key[tap][i];
+        return key < 0 ? taps.outside : taps.first + key * taps.pitch;
+      };
+      DotTaps<decltype(block)::value>(grad, at(0), at(1), at(2), at(3), channels, tile.dot + 4 * i);
+    }
+  };
+  if (channels <= 8) return each(std::integral_constant<int, 8>());
+  each(std::integral_constant<int, 16>());
 }
 
 // From the dot products of a vector of points, number i and on: the sample's, which is the gradient
