@@ -1,5 +1,5 @@
-// Inputs of operators by name that are lists of integers: their values decide shapes, so they are
-// read while the call is planned.
+// Some inputs of operators called by name are lists of integers. Their values decide shapes, so
+// they are read while the call is planned.
 #ifndef PORTACL_API_ACL_OP_LISTS_H_
 #define PORTACL_API_ACL_OP_LISTS_H_
 

@@ -16,7 +16,7 @@ namespace portacl::ops {
 namespace {
 
 // Up to here a float holds every index exactly. Beyond, tables are computed in double for every
-// type, and their weights rounded to it.
+// type, and their weights are rounded to the call's type.
 constexpr int64_t kFloatIndices = int64_t{1} << 24;
 
 bool IsAntialiased(ResampleMode mode) { return mode >= ResampleMode::kAntialiasedLinear; }
@@ -85,8 +85,9 @@ Place<T> PlaceOf(const ResampleRule& rule, T ratio, bool cubic, int64_t o) {
   T x = rule.align_corners || rule.from_top_left ? ratio * static_cast<T>(o)
                                                  : ratio * (static_cast<T>(o) + T(0.5)) - T(0.5);
   if (!cubic && x < 0) x = 0;
-  // PyTorch takes the floor of a float, for doubles too. The float is at least -0.5: the C library
-  // is not needed. Compared before the conversion: the ratio may be infinite.
+  // PyTorch takes the floor of a float, for doubles too. The float is at least -0.5, so a cast and
+  // one comparison give the floor. A number is compared before its conversion, because the ratio
+  // may be infinite.
   const double at =
       IsHuge(rule) ? static_cast<double>(x) : static_cast<double>(static_cast<float>(x));
   const int64_t index = at >= static_cast<double>(rule.in - 1)

@@ -76,7 +76,8 @@ inline std::vector<int64_t> Last(int64_t count) {
   return dims;
 }
 
-// A bit for each element, the first one lowest, packed in blocks of 16 bytes: as BOOL in `sizes`.
+// Unpacks a mask (one bit an element, lowest first, blocks of 16 bytes) into a BOOL tensor of
+// `sizes`.
 at::Tensor Unpacked(const at::Tensor& mask, c10::IntArrayRef sizes);
 
 // Each of the files compose_*.cc has one of these.

@@ -360,7 +360,7 @@ Tensors UniqueConsecutive(const Inputs& in) {
           in.b("returnCounts") ? std::get<2>(r) : Tensor()};
 }
 
-// The length depends on the values: the run finds whether it is the output's.
+// The length depends on the values: the run finds whether `out` has this length.
 Tensors Bincount(const Inputs& in) {
   if (in.t("self").is_meta()) return {in.t("out")};
   return {at::bincount(in.t("self"), in.opt("weights"), in.i("minlength"))};

@@ -29,12 +29,14 @@ inline constexpr int64_t kFetchAhead = 32;
 //
 //   slab[slots]                              one per running (image, block, strip)
 //   image scratch[by_image ? slots : images]:
-//     x, y                                   padded coordinates of the points, in their own order
-//                                            or in lists by strip
-//     index                                  strips > 1: numbers of the points in the lists; or the
-//                                            first and last strip of each group of kGroup points,
-//                                            and the lists of groups. At most 4 groups + 34 of the
-//                                            2 points + 48 entries: see CountGroups
+//     x, y                                   padded coordinates of the points, in one of two
+//                                            orders: their own, or lists by strip
+//     index                                  strips > 1, in one of two layouts:
+//                                              numbers of the points in the lists
+//                                              first and last strip of each group of kGroup points,
+//                                              then the lists of groups: they need at most
+//                                              4 * groups + 34 of the 2 * points + 48 entries
+//                                              (see CountGroups)
 //     cursor[chunks + 1][strips]             strips > 1: where a chunk goes in each list, and the
 //                                            lists' ends
 //     partial[blocks][partial_points][2]     gridGrad sums of each block: of the points, and

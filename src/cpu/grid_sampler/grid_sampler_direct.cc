@@ -298,7 +298,7 @@ class DirectSampling {
   // ---- nearest ----------------------------------------------------------------------------------
 
   // Where points sample, before that is rounded; lanes that sample nothing lie nowhere. `instead`:
-  // what points are that hit no element.
+  // the value of points that hit no element.
   HWY_INLINE void LocateNearest(const Source& source, V& x, V& y, V& z, V& instead) const {
     const D d;
     instead = hn::Zero(d);

@@ -1,4 +1,4 @@
-// Asks the CPU and sysfs what plans look at.
+// Reads from the CPU and sysfs the facts that plans use.
 #include "cpu/machine/machine.h"
 
 #include <hwy/targets.h>

@@ -166,7 +166,8 @@ HWY_INLINE void Interleave(D d, V& a, V& b) {
 #endif
 }
 
-// Of P destinations a source: how far before or behind it the first of its kTaps sources stands.
+// Source s has P destinations, and each reads `taps` sources. For destination j: the offset from s
+// to the first source that j reads.
 constexpr int64_t ExpandStart(int64_t P, int64_t taps, int64_t j) {
   return (2 * j + 1 < P ? -1 : 0) - (taps / 2 - 1);
 }
@@ -252,7 +253,7 @@ void Expand(const ResampleExpand<F>& expand, const RowsOfW<F, F, To>& some) {
   if (end - first < lanes) return AddElements(some, some.to, w0, w1);
   const bool edges = some.edges != nullptr;
   To* const* const border = edges ? some.edges : some.to;
-  // Sources [begin, last): whole vectors, of whole lines.
+  // Sources [begin, last): whole vectors, with `edges` also whole cache lines.
   const int64_t step = edges ? std::max(lanes, kLineOf<To> / P) : lanes;
   const int64_t begin = edges ? LineUp<To>(first * P) / P : first;
   const int64_t last = begin + std::max<int64_t>(0, end - begin) / step * step;
