@@ -26,6 +26,7 @@
 #include "aclnnop/aclnn_permute.h"
 #include "aclnnop/aclnn_reduce_sum.h"
 #include "aclnnop/aclnn_softmax.h"
+#include "aclnnop/aclnn_unfold_grad.h"
 #include "support/api/companion_call.h"
 
 namespace portacl_test {
@@ -142,8 +143,8 @@ TEST_F(Aten, ConvolutionOfOnesCounts) {
   for (int64_t i = 0; i < out.size(); ++i) ASSERT_EQ(out.Get(i), 36);
 }
 
-// PyTorch 2.7 divided by the number of groups.
-TEST_F(Aten, AConvolutionsGradientNeedsAGroup) {
+// PyTorch 2.7 divided by the number of groups and by the step.
+TEST_F(Aten, GradientsNeedGroupsAndSteps) {
   const DeviceMemory memory(4096);
   const auto tensor = [&](Shape shape) {
     return TensorArgs{std::move(shape), ACL_FLOAT, ACL_FORMAT_NCHW, memory.get()}.Make();
@@ -164,6 +165,12 @@ TEST_F(Aten, AConvolutionsGradientNeedsAGroup) {
     EXPECT_EQ(TakeMessage(), "aclnnConvolutionBackward: groups is " + std::to_string(groups) +
                                  ", but must be at least 1");
   }
+  const TensorHandle windows = tensor({2, 2}), line = tensor({4});
+  const IntArrayHandle sizes = Ints({4});
+  EXPECT_EQ(aclnnUnfoldGradGetWorkspaceSize(windows.get(), sizes.get(), 0, 2, 0, line.get(), &size,
+                                            &executor),
+            ACLNN_ERR_PARAM_INVALID);
+  EXPECT_EQ(TakeMessage(), "aclnnUnfoldGrad: step is 0, but must be at least 1");
 }
 
 TEST_F(Aten, MaximaHavePaddingForAllSidesAnAxisOrASide) {

@@ -107,10 +107,13 @@ at::Scalar ReadScalar(const Parameter& parameter, const ScalarValue& scalar) {
   }
 }
 
+// PyTorch 2.7 divides by these before it looks: in gradients of convolutions and of "unfold".
+bool IsDivisor(std::string_view parameter) { return parameter == "groups" || parameter == "step"; }
+
 c10::IValue ReadPlain(const Parameter& parameter, const Value& value) {
   switch (parameter.kind[0]) {
-    case 'i':  // PyTorch 2.7's gradient of a convolution divides by "groups" before it looks
-      TORCH_CHECK(value.integer > 0 || std::string_view(parameter.name) != "groups", "groups is ",
+    case 'i':
+      TORCH_CHECK(value.integer > 0 || !IsDivisor(parameter.name), parameter.name, " is ",
                   value.integer, ", but must be at least 1");
       return value.integer;
     case 'b':
