@@ -87,6 +87,17 @@ target_include_directories(portacl_api_objects PRIVATE "${PORTACL_GENERATED_PRIV
 # Plain loops, for the compiler to vectorise.
 target_compile_options(portacl_companion_objects PRIVATE $<$<CONFIG:Release>:-O3>)
 
+# GCC clears and copies structures of more than 32 bytes with "rep stos" and "rep movs", which take about
+# 30 cycles to begin: a plan has some fifty of them. Moves of registers take 5 % less time for a plan.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  set(moves -mmemset-strategy=unrolled_loop:512:noalign,libcall:-1:noalign
+    -mmemcpy-strategy=unrolled_loop:512:noalign,libcall:-1:noalign)
+  target_compile_options(portacl_ops_objects PRIVATE ${moves})
+  target_compile_options(portacl_api_objects PRIVATE ${moves})
+  file(GLOB plans CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/cpu/*/*_plan.cc")
+  set_source_files_properties(${plans} PROPERTIES COMPILE_OPTIONS "${moves}")
+endif()
+
 # The kernels' large functions have thousands of inlined vector temporaries: tracking the scope of each
 # takes minutes of compile time a file (218 s -> 42 s for one). Heap, stack and globals stay checked.
 if(PORTACL_SANITIZE MATCHES "address" AND TARGET portacl_cpu_objects)
