@@ -78,13 +78,7 @@ Plan::Plan(const Call& call)
 
 void Plan::AddTensor(const char* name, const base::TensorDesc& desc, bool output, bool active,
                      bool updated) {
-  TensorSlot& slot = tensors_.emplace_back();
-  slot.name = name;
-  slot.desc = desc;
-  slot.output = output;
-  slot.active = active;
-  slot.updated = updated;
-  slot.nonempty = active && desc.NumElements() != 0;
+  TensorSlot& slot = tensors_.emplace_back(name, desc, output, active, updated);
   if (slot.nonempty) {
     slot.span = SpanOf(desc);
     if (desc.has_storage) slot.storage_bytes = StorageBytes(desc);

@@ -54,12 +54,21 @@ struct ByteSpan {
 
 // One tensor parameter of a call.
 struct TensorSlot {
-  const char* name = "";
+  TensorSlot(const char* its_name, const base::TensorDesc& its_desc, bool is_output, bool is_active,
+             bool is_updated)
+      : name(its_name),
+        desc(its_desc),
+        output(is_output),
+        active(is_active),
+        updated(is_updated),
+        nonempty(is_active && its_desc.NumElements() != 0) {}
+
+  const char* name;
   base::TensorDesc desc;
-  bool output = false;
-  bool active = false;   // read or written at all; an output that the mask leaves out is not
-  bool updated = false;  // an output that is read as well
-  bool nonempty = false;
+  bool output;
+  bool active;   // read or written at all; an output that the mask leaves out is not
+  bool updated;  // an output that is read as well
+  bool nonempty;
   ByteSpan span{};             // if it has elements
   int64_t storage_bytes = -1;  // -1: negative, or more than 64 bits hold
 
