@@ -88,7 +88,7 @@ NearestTable::NearestTable(int64_t in, int64_t out, double scale, Nearest kind) 
   if (out / 4 <= in) {
     int64_t i = 1;
     for (int64_t o = 0; o < out; ++o) {
-      for (; i < in && rule.Reaches(o, i); ++i) begin[i] = o;
+      for (const int64_t source = rule(o); i <= source; ++i) begin[i] = o;
     }
     std::fill(begin + i, begin + in + 1, out);
   } else {

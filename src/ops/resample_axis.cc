@@ -3,10 +3,13 @@
 #include "ops/resample_axis.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 #include <memory>
 #include <numbers>
+#include <span>
 #include <type_traits>
 #include <utility>
 
@@ -80,21 +83,33 @@ struct Place {
   T part;
 };
 
+// Of the modes that do not antialias.
 template <class T>
-Place<T> PlaceOf(const ResampleRule& rule, T ratio, bool cubic, int64_t o) {
-  T x = rule.align_corners || rule.from_top_left ? ratio * static_cast<T>(o)
-                                                 : ratio * (static_cast<T>(o) + T(0.5)) - T(0.5);
-  if (!cubic && x < 0) x = 0;
-  // PyTorch takes the floor of a float, for doubles too. The float is at least -0.5, so a cast and
-  // one comparison give the floor. A number is compared before its conversion, because the ratio
-  // may be infinite.
-  const double at =
-      IsHuge(rule) ? static_cast<double>(x) : static_cast<double>(static_cast<float>(x));
-  const int64_t index = at >= static_cast<double>(rule.in - 1)
-                            ? rule.in - 1
-                            : static_cast<int64_t>(at) - (at < 0 ? 1 : 0);
-  return {index, std::clamp<T>(x - static_cast<T>(index), 0, 1)};
-}
+class Places {
+ public:
+  explicit Places(const ResampleRule& rule)
+      : ratio_(RatioIn<T>(rule)),
+        middle_(rule.align_corners || rule.from_top_left ? T{0} : T(0.5)),
+        least_(rule.mode == ResampleMode::kCubic ? -std::numeric_limits<T>::infinity() : T{0}),
+        last_(rule.in - 1),
+        huge_(IsHuge(rule)) {}
+
+  Place<T> operator[](int64_t o) const {
+    const T x = std::max(ratio_ * (static_cast<T>(o) + middle_) - middle_, least_);
+    // PyTorch takes the floor of a float, for doubles too. The float is at least -0.5, so a cast and
+    // one comparison give the floor. A number is compared before its conversion, because the ratio
+    // may be infinite.
+    const T at = huge_ ? x : static_cast<T>(static_cast<float>(x));
+    const int64_t index =
+        at < static_cast<T>(last_) ? static_cast<int64_t>(at) - (at < 0 ? 1 : 0) : last_;
+    return {index, std::min(std::max(T{0}, x - static_cast<T>(index)), T{1})};
+  }
+
+ private:
+  T ratio_, middle_, least_;
+  int64_t last_;
+  bool huge_;
+};
 
 // The window of an antialiased output: `count` inputs from `first` on, around `centre`.
 template <class T>
@@ -118,45 +133,51 @@ Window<T> WindowOf(const ResampleRule& rule, T ratio, T support, int64_t o) {
   return {first, std::clamp<int64_t>(cut(centre + support) - first, 0, size), centre};
 }
 
-// Calls tap(source, weight) for the taps of every output, and end() behind each output.
-template <class T, class Tap, class End>
-void ForTaps(const ResampleRule& rule, const Tap& tap, const End& end) {
+// Calls add(sources, weights) with the taps of each output, in order.
+template <class T, class Add>
+void ForWindows(const ResampleRule& rule, Add add) {
   const T ratio = RatioIn<T>(rule);
+  const T half = static_cast<T>(HalfSupport(rule.mode));
+  const T support = ratio >= 1 ? half * ratio : half;
+  const T inverse = ratio >= 1 ? T{1} / ratio : T{1};
+  std::vector<int64_t> sources;
+  std::vector<T> weights;
+  for (int64_t o = 0; o < rule.out; ++o) {
+    const Window<T> window = WindowOf(rule, ratio, support, o);
+    T total = 0;
+    sources.clear();
+    weights.clear();
+    for (int64_t i = window.first; i < window.first + window.count; ++i) {
+      const T offset = static_cast<T>(i) - window.centre;
+      const double at = (static_cast<double>(offset) + 0.5) * static_cast<double>(inverse);
+      sources.push_back(i);
+      weights.push_back(Filter(static_cast<T>(at), rule.mode));
+      total += weights.back();
+    }
+    for (T& weight : weights) weight = total != 0 ? weight / total : weight;
+    add(std::span<const int64_t>(sources), std::span<const T>(weights));
+  }
+}
+
+template <class T, class Add>
+void ForTaps(const ResampleRule& rule, Add add) {
+  if (IsAntialiased(rule.mode)) return ForWindows<T>(rule, std::move(add));
+  const Places<T> places(rule);
   const int64_t last = rule.in - 1;
-  if (IsAntialiased(rule.mode)) {
-    const T half = static_cast<T>(HalfSupport(rule.mode));
-    const T support = ratio >= 1 ? half * ratio : half;
-    const T inverse = ratio >= 1 ? T{1} / ratio : T{1};
-    std::vector<T> weights;
-    for (int64_t o = 0; o < rule.out; ++o, end()) {
-      const Window<T> window = WindowOf(rule, ratio, support, o);
-      T total = 0;
-      weights.clear();
-      for (int64_t i = window.first; i < window.first + window.count; ++i) {
-        const T offset = static_cast<T>(i) - window.centre;
-        const double at = (static_cast<double>(offset) + 0.5) * static_cast<double>(inverse);
-        weights.push_back(Filter(static_cast<T>(at), rule.mode));
-        total += weights.back();
-      }
-      int64_t i = window.first;
-      for (const T weight : weights) tap(i++, total != 0 ? weight / total : weight);
+  if (rule.mode == ResampleMode::kLinear) {
+    for (int64_t o = 0; o < rule.out; ++o) {
+      const auto [i, t] = places[o];
+      add(std::array{i, std::min(i + 1, last)}, std::array{1 - t, t});
     }
     return;
   }
-  const bool cubic = rule.mode == ResampleMode::kCubic;
-  for (int64_t o = 0; o < rule.out; ++o, end()) {
-    const auto [i, t] = PlaceOf(rule, ratio, cubic, o);
+  for (int64_t o = 0; o < rule.out; ++o) {
+    const auto [i, t] = places[o];
     const T u = 1 - t;
-    if (!cubic) {
-      tap(i, u);
-      tap(std::min(i + 1, last), t);
-      continue;
-    }
     constexpr T kA = T(-0.75);
-    tap(std::clamp<int64_t>(i - 1, 0, last), CubicFar(t + 1, kA));
-    tap(std::clamp<int64_t>(i, 0, last), CubicNear(t, kA));
-    tap(std::min(i + 1, last), CubicNear(u, kA));
-    tap(std::min(i + 2, last), CubicFar(u + 1, kA));
+    add(std::array{std::clamp<int64_t>(i - 1, 0, last), std::max<int64_t>(i, 0),
+                   std::min(i + 1, last), std::min(i + 2, last)},
+        std::array{CubicFar(t + 1, kA), CubicNear(t, kA), CubicNear(u, kA), CubicFar(u + 1, kA)});
   }
 }
 
@@ -255,17 +276,17 @@ double ResampleRule::MostTaps() const {
 template <class F>
 void ResampleTable::Make(const ResampleRule& rule, bool backward) {
   Arrays<F> made(rule.out, static_cast<int64_t>(rule.MostTaps()), &memory_);
-  int64_t count = 0;
-  int64_t* next_start = made.start;
-  const auto tap = [&count, source = made.source, weight = made.weight](int64_t from, auto w) {
-    source[count] = from;
-    weight[count++] = static_cast<F>(w);
+  auto add = [start = made.start, source = made.source, weight = made.weight](
+                 const auto& sources, const auto& weights) mutable {
+    for (const int64_t from : sources) *source++ = from;
+    for (const auto of : weights) *weight++ = static_cast<F>(of);
+    start[1] = start[0] + std::ssize(sources);
+    ++start;
   };
-  const auto end = [&] { *++next_start = count; };
   if (std::is_same_v<F, float> && !IsHuge(rule)) {
-    ForTaps<float>(rule, tap, end);
+    ForTaps<float>(rule, add);
   } else {
-    ForTaps<double>(rule, tap, end);
+    ForTaps<double>(rule, add);
   }
   if (backward) {
     Memory memory;
@@ -280,15 +301,15 @@ void ResampleTable::MakeFixed(const ResampleRule& rule) {
   std::vector<double> weights;
   double largest = 0;
   start_.push_back(0);
-  const auto tap = [&](int64_t source, double weight) {
-    if (std::ssize(source_) > start_.back() && source_.back() == source) {
-      weights.back() += weight;
-    } else {
-      source_.push_back(source);
-      weights.push_back(weight);
+  const auto add = [&](const auto& sources, const auto& tap_weights) {
+    for (size_t k = 0; k < sources.size(); ++k) {
+      if (std::ssize(source_) > start_.back() && source_.back() == sources[k]) {
+        weights.back() += tap_weights[k];
+      } else {
+        source_.push_back(sources[k]);
+        weights.push_back(tap_weights[k]);
+      }
     }
-  };
-  const auto end = [&] {
     for (auto k = static_cast<size_t>(start_.back()); k < weights.size(); ++k) {
       largest = std::max(largest, weights[k]);
     }
@@ -298,7 +319,7 @@ void ResampleTable::MakeFixed(const ResampleRule& rule) {
     }
     start_.push_back(static_cast<int64_t>(source_.size()));
   };
-  ForTaps<double>(rule, tap, end);
+  ForTaps<double>(rule, add);
   axis_.shift = ShiftOf(rule.fixed, largest);
   fixed_weight_.resize(weights.size());
   for (size_t k = 0; k < weights.size(); k += 2) {
@@ -310,10 +331,9 @@ void ResampleTable::MakeFixed(const ResampleRule& rule) {
 
 void ResampleTable::Describe(const int64_t* start, const int64_t* source, const void* weight) {
   axis_.identity = false;
-  axis_.most = 0;
-  for (int64_t o = 0; o < axis_.to; ++o) {
-    axis_.most = std::max(axis_.most, start[o + 1] - start[o]);
-  }
+  int64_t most = 0;
+  for (int64_t o = 0; o < axis_.to; ++o) most = std::max(most, start[o + 1] - start[o]);
+  axis_.most = most;
   axis_.start = start;
   axis_.source = source;
   axis_.weight = weight;
