@@ -468,6 +468,21 @@ TEST_F(ResampleTest, EqualsTheReferenceInTilesOfLongRows) {
   }
 }
 
+// Of a result of one column the rows are a row.
+TEST_F(ResampleTest, EqualsTheReferenceOfOneColumn) {
+  const uint64_t seed = FreshSeed();
+  SCOPED_TRACE("PORTACL_TEST_SEED=" + std::to_string(seed));
+  Random random(seed);
+  for (int64_t i = 0; i < ByRunLength(200, 60) && !HasFailure(); ++i) {
+    ResampleCase c = RandomCase(random);
+    c.backward = false;
+    c.in = {random.Integer(1, 300), random.Integer(2, 60)};
+    c.out = {random.Coin() ? c.in[0] : random.Integer(16, 300), 1};
+    c.scales = {};
+    ExpectSameBytes(c, random);
+  }
+}
+
 // What is too large for the caches is written past them.
 TEST_F(ResampleTest, EqualsTheReferencePastTheCaches) {
   Random random(8);

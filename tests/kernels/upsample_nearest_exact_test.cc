@@ -95,6 +95,24 @@ TEST(UpsampleNearestExactKernels, DoNotDependOnThreads) { CheckNearestOnThreads<
 
 TEST(UpsampleNearestExactKernels, TakeTheExpectedPath) { CheckNearestPaths<Forward>(kLarge); }
 
+// Of a result of one column the rows are a row.
+TEST(UpsampleNearestExactKernels, EqualReferenceOfOneColumn) {
+  for (const base::DType dtype : kFloatingTypes) {
+    for (const Layout layout : {Layout::kContiguous, Layout::kTransposed, Layout::kChannelsLast}) {
+      for (const int64_t rows : {1, 2, 7, 16, 33, 200}) {
+        CheckNearest<Forward>({.dtype = dtype,
+                               .n = 2,
+                               .c = 3,
+                               .h_in = 33,
+                               .h_out = rows,
+                               .w_in = 9,
+                               .w_out = 1,
+                               .from = layout});
+      }
+    }
+  }
+}
+
 // Small planes that follow each other on both sides are rows.
 TEST(UpsampleNearestExactKernels, JoinSmallPlanes) {
   const NearestTable axis(3, 5), one(1, 1);

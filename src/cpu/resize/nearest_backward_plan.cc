@@ -41,9 +41,13 @@ bool MakePermutation(const ops::NearestAxis& w, int64_t channels, int64_t lanes,
   // Calls use(lane, first, count) for the columns of a block: their sources, `channels` apart.
   const auto for_columns = [&](size_t b, const auto& use) {
     const int64_t first = plan.BlockColumn(static_cast<int64_t>(b));
+    int64_t column = first / channels, channel = first % channels;
     for (int64_t j = first; j < std::min(first + lanes, plan.columns); ++j) {
-      const int64_t begin = w.begin[j / channels], end = w.begin[j / channels + 1];
-      if (begin < end) use(j - first, begin * channels + j % channels, end - begin);
+      const int64_t begin = w.begin[column], end = w.begin[column + 1];
+      if (begin < end) use(j - first, begin * channels + channel, end - begin);
+      if (++channel < channels) continue;
+      channel = 0;
+      ++column;
     }
   };
   int64_t span = 1;

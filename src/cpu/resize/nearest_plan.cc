@@ -14,8 +14,9 @@ using Path = NearestForwardPath;
 
 std::vector<int64_t> SourceTable(const ops::NearestAxis& axis) {
   std::vector<int64_t> source(static_cast<size_t>(axis.out));
-  for (int64_t i = 0; i < axis.in; ++i) {
-    std::fill(source.begin() + axis.begin[i], source.begin() + axis.begin[i + 1], i);
+  int64_t* const to = source.data();
+  for (int64_t i = 0, o = 0; i < axis.in; ++i) {
+    for (const int64_t end = axis.begin[i + 1]; o < end; ++o) to[o] = i;
   }
   return source;
 }
@@ -87,6 +88,8 @@ bool JoinPlanes(const Params& p, int64_t lanes, NearestSide* from, NearestSide* 
       !FollowEachOther(*to, p.d.out, p.output_depth_stride, out)) {
     return false;
   }
+  // A vector of rows that repeat or leave out rows of more than a vector has no window.
+  if (p.w.in > lanes && p.h.in != p.h.out && p.w.out % lanes != 0) return false;
   const int64_t planes = to->c;
   int64_t joined = std::clamp<int64_t>(lanes / in, 1, planes);
   while (planes % joined != 0) --joined;
@@ -170,21 +173,35 @@ bool ChoosePath(const Params& p, int64_t lanes, const base::PathChoice& choice,
 
 }  // namespace
 
-std::optional<NearestForwardPlan> PlanNearestForward(const Params& p, int64_t element_size,
-                                                     int64_t lanes, bool can_stream,
-                                                     std::string_view path) {
+// Whether a result has one column, which is a row of its rows.
+static bool HasOneColumn(const Params& p) {
+  const bool pixels = p.c > 1 && p.input_stride[1] == 1;
+  return p.w.out == 1 && p.w.in > 1 && p.h.out > 1 && !pixels;
+}
+
+static Params ColumnAsRow(const Params& params) {
+  Params p = params;
+  std::swap(p.h, p.w);
+  std::swap(p.input_stride[2], p.input_stride[3]);
+  std::swap(p.output_stride[2], p.output_stride[3]);
+  return p;
+}
+
+static std::optional<NearestForwardPlan> PlanRows(const Params& p, int64_t element_size,
+                                                  int64_t lanes, bool can_stream,
+                                                  std::string_view path) {
+  std::optional<NearestForwardPlan> plan(std::in_place);  // in its place: returned everywhere
+  auto* const mine = &std::get<NearestForwardKernelPlan>(plan->way);
   NearestSide from{.n = p.n, .c = p.c, .h = p.h.in, .w = p.w.in, .stride = p.input_stride};
   NearestSide to{.n = p.n, .c = p.c, .h = p.h.out, .w = p.w.out, .stride = p.output_stride};
   const bool from_merged = MergePlanes(from, p.d.in, p.input_depth_stride);
   const bool merged = MergePlanes(to, p.d.out, p.output_depth_stride) && from_merged;
   const std::array<int64_t, 4> shape = {to.n, to.c, to.h, to.w};
-  const int64_t dense_bytes = merged ? DenseBytes(shape, to.stride, element_size) : 0;
+  mine->dense_bytes = merged ? DenseBytes(shape, to.stride, element_size) : 0;
   NormalizeUnitAxes(from);
   NormalizeUnitAxes(to);
   MergeImages(from, to);
 
-  std::optional<NearestForwardPlan> plan(std::in_place);  // in its place: returned everywhere
-  auto* const mine = &std::get<NearestForwardKernelPlan>(plan->way);
   mine->rows = p.h.out;
   mine->pairs = p.h.ratio > 1;
   mine->source_plane = SourceTable(p.d);
@@ -225,9 +242,14 @@ std::optional<NearestForwardPlan> PlanNearestForward(const Params& p, int64_t el
   mine->stage = in_memory && !mine->stream && to.stride[3] == 1 && to.stride[2] == to.w &&
                 to.w * element_size <= kMostStagedBytes && mine->tiling.BoxesW() == 1 &&
                 (mine->path == Path::kPermute || mine->path == Path::kCopy);
-
-  mine->dense_bytes = dense_bytes;
   return plan;
+}
+
+std::optional<NearestForwardPlan> PlanNearestForward(const Params& p, int64_t element_size,
+                                                     int64_t lanes, bool can_stream,
+                                                     std::string_view path) {
+  if (HasOneColumn(p)) return PlanRows(ColumnAsRow(p), element_size, lanes, can_stream, path);
+  return PlanRows(p, element_size, lanes, can_stream, path);
 }
 
 }  // namespace portacl::cpu

@@ -467,7 +467,7 @@ class Resampler {
     }
     if constexpr (!kBytes) {  // which the plan does not serve
       F* const sum = scratch_ + plan_.converted + (plan_.batch - 1) * plan_.row;
-      std::fill(sum, sum + columns_->from_width, F{0});
+      std::fill(sum, sum + columns_->from_width, taps > 0 ? init : F{0});
       for (int64_t k = 0; k < taps; ++k) {
         AddStrided(weight[k], from[k], plan_.input_w, sum, columns_->from_width);
       }

@@ -44,8 +44,8 @@ HWY_INLINE void SumGroup(const ResampleLookups<F>& lookups, int64_t g, F init,
     Unroll<kRows>([&](auto r) PORTACL_INLINE_LAMBDA { acc[r] = hn::Zero(d); });
     return;
   }
-  const F* weight = lookups.weight.data() + group.weight;
-  const Index* index = lookups.index.data() + group.index;
+  const F* weight = lookups.weight + group.weight;
+  const Index* index = lookups.index + group.index;
   hn::Vec<D> window[kRows][kVectors];
   Unroll<kRows>([&](auto r) PORTACL_INLINE_LAMBDA {
     acc[r] = start;
@@ -68,7 +68,7 @@ HWY_INLINE void SumGroup(const ResampleLookups<F>& lookups, int64_t g, F init,
     }
   }
   // Lanes without a tap add -0 * +0, which changes no sum, not even -0.
-  const Index* const count = lookups.count.data() + g * kLanes;
+  const Index* const count = lookups.count + g * kLanes;
   for (; k < group.most; ++k, weight += kLanes) {
     const auto w = hn::LoadU(d, weight);
     const auto has =

@@ -167,75 +167,119 @@ template <class F>
 bool DescribeGroup(const ResampleTaps<F>& w, int64_t o0, int64_t lanes, int64_t need,
                    int64_t window, ResampleGroup* group) {
   group->to = std::max<int64_t>(0, std::min(o0, w.to - lanes));
-  group->all = std::numeric_limits<int64_t>::max();
-  group->run = true;
+  int64_t all = std::numeric_limits<int64_t>::max(), most = 0;
+  bool run = true;
   int64_t first = w.from, end = 0;
-  for (int64_t o = group->to; o < std::min(group->to + lanes, w.to); ++o) {
-    const int64_t* const source = w.source + w.start[o];
-    const int64_t count = w.Count(o);
-    group->all = std::min(group->all, count);
-    group->most = std::max(group->most, count);
+  const int64_t o1 = std::min(group->to + lanes, w.to);
+  for (int64_t o = group->to, start = w.start[o]; o < o1; ++o) {
+    const int64_t* const source = w.source + start;
+    const int64_t count = w.start[o + 1] - start;
+    start += count;
+    all = std::min(all, count);
+    most = std::max(most, count);
     if (count == 0) continue;
     first = std::min(first, source[0]);
     end = std::max(end, source[count - 1] + 1);
-    for (int64_t k = 0; k + 1 < count; ++k) {
-      group->run = group->run && source[k + 1] == source[k] + 1;
-    }
+    // Sources have gaps between each two of them (flattened pixels), or none.
+    run = run && source[count - 1] - source[0] == count - 1 &&
+          (count == 1 || source[1] == source[0] + 1);
   }
-  group->run = group->run && group->all == group->most;
+  group->all = all;
+  group->most = most;
+  group->run = run && all == most;
   group->from = std::min({first, end, need - window});
   return end - group->from <= window;
 }
 
-// Fills the part of the tables of the group with this number.
-template <class F>
-void FillGroup(const ResampleTaps<F>& w, int64_t lanes, int64_t number,
-               ResampleLookups<F>* lookups) {
-  using Index = typename ResampleLookups<F>::Index;
-  const ResampleGroup& group = lookups->groups[static_cast<size_t>(number)];
-  const int64_t indices = group.run ? std::min<int64_t>(group.most, 1) : group.most;
-  Index* const counts = lookups->count.data() + number * lanes;
-  Index* const index = lookups->index.data() + group.index;
-  F* const weight = lookups->weight.data() + group.weight;
+// Vectors of places in the window that a group has.
+int64_t IndicesOf(const ResampleGroup& group) {
+  return group.run ? std::min<int64_t>(group.most, 1) : group.most;
+}
+
+// Fills the part of the tables of a group.
+template <class F, class Index>
+void FillGroup(const ResampleTaps<F>& w, int64_t lanes, const ResampleGroup& group, Index* counts,
+               Index* index, F* weight) {
+  const int64_t indices = IndicesOf(group);
+  if (group.all < group.most) {
+    std::fill_n(index, indices * lanes, Index{0});
+    std::fill_n(weight, group.most * lanes, -F{0});
+  }
   for (int64_t lane = 0; lane < lanes; ++lane) {
     const int64_t o = std::min(group.to + lane, w.to - 1);
-    const int64_t start = w.start[o], count = w.Count(o);
+    const int64_t start = w.start[o], count = w.start[o + 1] - start;
     counts[lane] = static_cast<Index>(count);
-    for (int64_t tap = 0; tap < count; ++tap) weight[tap * lanes + lane] = w.weight[start + tap];
+    F* weight_at = weight + lane;
+    for (const F* from = w.weight + start; from < w.weight + start + count; ++from) {
+      *weight_at = *from;
+      weight_at += lanes;
+    }
     for (int64_t tap = 0; tap < std::min(count, indices); ++tap) {
       index[tap * lanes + lane] = static_cast<Index>(w.source[start + tap] - group.from);
     }
   }
 }
 
-// Sums a row of `lanes` destinations each in a window of `vectors` vectors; none if that is too
-// short, or if a row costs `most` or more.
+// All groups of windows of so many vectors; false if these are too short, or if a row costs `most`
+// or more.
 template <class F>
-std::optional<ResampleLookups<F>> MakeLookups(const ResampleTaps<F>& w, int64_t lanes,
-                                              int64_t vectors, double most) {
-  ResampleLookups<F> lookups;
-  lookups.vectors = vectors;
+bool DescribeGroups(const ResampleTaps<F>& w, int64_t lanes, int64_t vectors, double most,
+                    ResampleLookups<F>* lookups) {
   const int64_t window = vectors * lanes;
-  lookups.need = std::max(w.from, window);
-  lookups.groups.reserve(static_cast<size_t>(DivideUp(w.to, lanes)));
+  lookups->vectors = vectors;
+  lookups->need = std::max(w.from, window);
+  lookups->groups.clear();
+  lookups->groups.reserve(static_cast<size_t>(DivideUp(w.to, lanes)));
   int64_t indices = 0, weights = 0, empty = 0;
   for (int64_t o0 = 0; o0 < w.to; o0 += lanes) {
-    ResampleGroup group = {};
-    if (!DescribeGroup(w, o0, lanes, lookups.need, window, &group)) return std::nullopt;
+    ResampleGroup& group = lookups->groups.emplace_back();
+    if (!DescribeGroup(w, o0, lanes, lookups->need, window, &group)) return false;
     group.index = indices;
     group.weight = weights;
-    indices += (group.run ? std::min<int64_t>(group.most, 1) : group.most) * lanes;
+    indices += IndicesOf(group) * lanes;
     weights += group.most * lanes;
     empty += group.most == 0 ? 1 : 0;
-    lookups.cost += static_cast<double>(group.most) * (vectors == 1 ? 1.3 : 2.2) + 4;
-    lookups.groups.push_back(group);
   }
-  if (lookups.cost >= most) return std::nullopt;
-  lookups.sparse = 2 * empty > std::ssize(lookups.groups);
-  lookups.count.resize(lookups.groups.size() * static_cast<size_t>(lanes));
-  lookups.index.resize(static_cast<size_t>(indices + lanes));  // the last ones are read, not used
-  lookups.weight.resize(static_cast<size_t>(weights), -F{0});
-  for (int64_t i = 0; i < std::ssize(lookups.groups); ++i) FillGroup(w, lanes, i, &lookups);
+  lookups->sparse = 2 * empty > std::ssize(lookups->groups);
+  const auto taps = static_cast<double>(weights / lanes);
+  const auto groups = static_cast<double>(lookups->groups.size());
+  return taps * (vectors == 1 ? 1.3 : 2.2) + 4 * groups < most;  // cycles, about
+}
+
+// Sums a row of `lanes` destinations each in a window of one or two vectors, up to `longest`
+// elements; none if that is too short, or if a row costs `most` or more.
+template <class F>
+std::optional<ResampleLookups<F>> MakeLookups(const ResampleTaps<F>& w, int64_t lanes,
+                                              int64_t longest, double most) {
+  std::optional<ResampleLookups<F>> lookups(std::in_place);
+  const auto fits = [&](int64_t vectors) {
+    return vectors * lanes <= longest && DescribeGroups(w, lanes, vectors, most, &*lookups);
+  };
+  if (!fits(1) && !fits(2)) {
+    lookups.reset();
+    return lookups;
+  }
+  using Index = typename ResampleLookups<F>::Index;
+  static_assert(sizeof(Index) == sizeof(F));
+  const ResampleGroup& last = lookups->groups.back();
+  const int64_t counts = std::ssize(lookups->groups) * lanes;
+  const int64_t indices = last.index + IndicesOf(last) * lanes;
+  const int64_t weights = last.weight + last.most * lanes;
+  // A vector of indices behind the last ones is read, not used.
+  lookups->memory = std::make_unique_for_overwrite<std::byte[]>(
+      static_cast<size_t>(counts + indices + lanes + weights) * sizeof(F));
+  auto* const count = reinterpret_cast<Index*>(lookups->memory.get());
+  Index* const index = count + counts;
+  F* const weight = reinterpret_cast<F*>(index + indices + lanes);
+  std::fill_n(index + indices, lanes, Index{0});
+  Index* counts_of_group = count;
+  for (const ResampleGroup& group : lookups->groups) {
+    FillGroup(w, lanes, group, counts_of_group, index + group.index, weight + group.weight);
+    counts_of_group += lanes;
+  }
+  lookups->count = count;
+  lookups->index = index;
+  lookups->weight = weight;
   return lookups;
 }
 
@@ -296,13 +340,9 @@ template <class F>
 void LookUpBorders(const ResampleTaps<F>& w, int64_t lanes, ResampleExpand<F>* expand) {
   const int64_t P = expand->ratio;
   if (std::max(P * expand->first, w.to - P * expand->end) > lanes) return;
-  for (const int64_t vectors : {1, 2}) {
-    auto lookups = MakeLookups(w, lanes, vectors, kAnyCost);
-    expand->borders = lookups && lookups->need <= w.from;
-    if (!expand->borders) continue;
-    expand->lookups = *std::move(lookups);
-    return;
-  }
+  auto lookups = MakeLookups(w, lanes, w.from, kAnyCost);
+  expand->borders = lookups.has_value();
+  if (lookups) expand->lookups = *std::move(lookups);
 }
 
 // P destinations a source. `compares`: as for FindPhases().
@@ -346,9 +386,7 @@ std::optional<ResampleLookups<F>> FindLookups(const ResampleTaps<F>& w,
       static_cast<double>(DivideUp(w.from, target.block) + DivideUp(w.to, target.block));
   const auto taps = static_cast<double>(w.start[w.to]) / static_cast<double>(target.block);
   const double most = compares ? 10 + 1.25 * (blocks * 5.6 + taps * 1.5) : kAnyCost;
-  std::optional<ResampleLookups<F>> lookups = MakeLookups(w, target.lanes, 1, most);
-  if (!lookups) lookups = MakeLookups(w, target.lanes, 2, most);
-  return lookups;
+  return MakeLookups(w, target.lanes, std::numeric_limits<int64_t>::max(), most);
 }
 
 // Of strong reductions few columns of the input have a tap: these are packed. An element by itself
@@ -579,16 +617,40 @@ std::array<int64_t, 2> ResampleKernelPlan<F>::Sources(const ResampleTaps<F>& tap
   return {std::min(first, end), end};
 }
 
-// False where PlanResample() has none.
 template <class F>
-static bool FillResamplePlan(const Params& p, int64_t element_size, const ResampleTarget& target,
-                             std::string_view path, ResamplePlan* plan) {
+static bool ByPlanes(const ResamplePlan& plan) {
+  return std::get<std::unique_ptr<ResampleKernelPlan<F>>>(plan.way)->template Is<ResamplePlanes>();
+}
+
+// Whether planes become one column, which is a sum of few.
+static bool HasOneColumn(const Params& p) {
+  constexpr int64_t kFewTaps = 4, kRows = 16;
+  const bool pixels = p.c > 1 && p.input_stride[1] == 1;
+  return p.w.to == 1 && !p.w.identity && p.w.Count(0) <= kFewTaps && p.h.to >= kRows &&
+         p.d.identity && !p.backward && !pixels && p.dtype != base::DType::kUInt8;
+}
+
+// The same with columns as rows: these are summed, still first, and the result is a row.
+static Params ColumnsAsRows(const Params& params) {
+  Params p = params;
+  p.backward = true;
+  std::swap(p.h, p.w);
+  std::swap(p.input_stride[3], p.input_stride[4]);
+  std::swap(p.output_stride[3], p.output_stride[4]);
+  return p;
+}
+
+// False where PlanResample() has none. `backward`: sums start as those of a gradient.
+template <class F>
+static bool FillResamplePlan(const Params& p, bool backward, int64_t element_size,
+                             const ResampleTarget& target, std::string_view path,
+                             ResamplePlan* plan) {
   plan->way = std::make_unique<ResampleKernelPlan<F>>();
   auto* const mine = std::get<std::unique_ptr<ResampleKernelPlan<F>>>(plan->way).get();
   mine->backward = p.backward;
-  mine->d = ResampleTaps<F>(p.d, p.backward);
-  mine->h = ResampleTaps<F>(p.h, p.backward);
-  mine->w = ResampleTaps<F>(p.w, p.backward);
+  mine->d = ResampleTaps<F>(p.d, backward);
+  mine->h = ResampleTaps<F>(p.h, backward);
+  mine->w = ResampleTaps<F>(p.w, backward);
   SetLayout(p, target, mine);
   if (!mine->h.identity) mine->h_ring = RingOf(mine->h);
   if (!mine->d.identity) mine->d_ring = RingOf(mine->d);
@@ -645,7 +707,12 @@ template <class F>
 std::optional<ResamplePlan> PlanResample(const Params& p, int64_t element_size,
                                          const ResampleTarget& target, std::string_view path) {
   std::optional<ResamplePlan> plan(std::in_place);
-  if (!FillResamplePlan<F>(p, element_size, target, path, &*plan)) plan.reset();
+  const auto fill = [&](const Params& turned) {
+    return FillResamplePlan<F>(turned, p.backward, element_size, target, path, &*plan);
+  };
+  bool made = fill(p);
+  if (made && HasOneColumn(p) && !ByPlanes<F>(*plan)) made = fill(ColumnsAsRows(p)) || fill(p);
+  if (!made) plan.reset();
   return plan;
 }
 

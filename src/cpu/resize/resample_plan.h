@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -114,20 +115,22 @@ ResampleRing RingOf(const ResampleTaps<F>& taps) {
   int64_t* const lasts = firsts + to;
   int64_t newest = -1;  // source, the last of the used ones
   int64_t last_used = -1;
-  for (size_t k = 0; k < count; ++k) {
-    const int64_t source = taps.source[k];
-    if (source > newest) used[++last_used] = newest = source;
-    // Used sources ascend: this one has at most as many behind it as there are numbers.
-    int64_t at = std::max<int64_t>(0, last_used - (newest - source));
-    while (used[at] != source) ++at;
-    place[k] = at;
-  }
-  for (size_t o = 0; o < to; ++o) {
-    const int64_t begin = taps.start[o], end = taps.start[o + 1];
+  int64_t flight = 1;
+  for (int64_t o = 0, k = 0; o < taps.to; ++o) {
+    const int64_t begin = k, end = taps.start[o + 1];
+    for (; k < end; ++k) {
+      const int64_t source = taps.source[k];
+      if (source > newest) used[++last_used] = newest = source;
+      // Used sources ascend: this one has at most as many behind it as there are numbers.
+      int64_t at = std::max<int64_t>(0, last_used - (newest - source));
+      while (used[at] != source) ++at;
+      place[k] = at;
+    }
     firsts[o] = begin == end ? 0 : place[begin];
     lasts[o] = begin == end ? -1 : place[end - 1];
-    ring.flight = std::max(ring.flight, lasts[o] - firsts[o] + 1);
+    flight = std::max(flight, lasts[o] - firsts[o] + 1);
   }
+  ring.flight = flight;
   ring.used = {used, static_cast<size_t>(last_used + 1)};
   ring.place = {place, count};
   ring.first = {firsts, to};
@@ -176,10 +179,10 @@ struct ResampleLookups {
   int64_t need = 0;     // elements that must be readable from a row's start on
   bool sparse = false;  // most groups have no tap
   std::vector<ResampleGroup> groups;
-  std::vector<Index> index;
-  std::vector<Index> count;  // taps of each destination, a vector for each group
-  std::vector<F> weight;     // -0 where there is no tap
-  double cost = 0;           // cycles a row, about
+  std::unique_ptr<std::byte[]> memory;  // of all three
+  const Index* index = nullptr;
+  const Index* count = nullptr;  // taps of each destination, a vector for each group
+  const F* weight = nullptr;     // -0 where there is no tap
 };
 
 // Where the table of W repeats itself.
