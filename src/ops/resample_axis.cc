@@ -96,9 +96,9 @@ class Places {
 
   Place<T> operator[](int64_t o) const {
     const T x = std::max(ratio_ * (static_cast<T>(o) + middle_) - middle_, least_);
-    // PyTorch takes the floor of a float, for doubles too. The float is at least -0.5, so a cast and
-    // one comparison give the floor. A number is compared before its conversion, because the ratio
-    // may be infinite.
+    // PyTorch takes the floor of a float, for doubles too. The float is at least -0.5, so a cast
+    // and one comparison give the floor. A number is compared before its conversion, because the
+    // ratio may be infinite.
     const T at = huge_ ? x : static_cast<T>(static_cast<float>(x));
     const int64_t index =
         at < static_cast<T>(last_) ? static_cast<int64_t>(at) - (at < 0 ? 1 : 0) : last_;
