@@ -130,8 +130,7 @@ void FlattenPixels(AdaptiveAvgPoolGeometry* g) {
 bool HasFlatPixels(const AdaptiveAvgPoolParams& p, const AdaptiveAvgPoolGeometry& g,
                    int64_t lanes) {
   const bool fits = std::max(p.extents[2], p.pooled_extents[2]) <= kMostExtent / p.c;
-  return fits && p.c % lanes != 0 && p.c < 2 * lanes && p.n * g.rows() >= lanes / 2 &&
-         p.image_stride[4] == p.c &&
+  return fits && p.c < lanes && p.n * g.rows() >= lanes / 2 && p.image_stride[4] == p.c &&
          (p.pooled_stride[1] == 1 ? p.pooled_stride[4] == p.c : !p.backward);
 }
 
