@@ -15,7 +15,7 @@ using portacl::base::Status;
 
 extern "C" {
 
-// Nothing that runs can be stopped from outside, so there is nothing that a timeout would end.
+// Running work cannot be stopped from outside, so a timeout would end nothing.
 aclError aclrtDeviceTaskAbort(int32_t deviceId, uint32_t) {
   return Guarded(__func__, [&] { return rt::AbortDevice(deviceId); });
 }

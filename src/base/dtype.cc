@@ -53,7 +53,7 @@ constexpr std::array<FormatRow, 20> kFormats{{
     {54, "FRACTAL_NZ_C0_8"},
 }};
 
-// By value: sizes are asked for many times in a small call.
+// A table indexed by the type's value, because a small call asks for sizes many times.
 constexpr auto kSizes = [] {
   std::array<uint8_t, 64> sizes{};
   for (const DTypeRow& row : kDTypes) {

@@ -21,7 +21,7 @@ struct Scalar {
   const void* value = nullptr;
 };
 
-// One parameter that may be read: a tensor, or a scalar. Neither if a null pointer came.
+// One parameter that may be read: a tensor or a scalar, or neither if the caller gave null.
 struct Operand {
   const char* name = "";
   const base::TensorDesc* tensor = nullptr;

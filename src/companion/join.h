@@ -10,8 +10,8 @@
 
 namespace portacl::companion {
 
-// Of a call with the list's members as its inputs. `dim` counts the axes of the output, from the
-// last one if it is negative. For kCat, members of shape [0] count as nothing, as in PyTorch.
+// Plans a call that has the list's members as its inputs. `dim` counts the axes of the output, from
+// the last one if it is negative. For kCat, members of shape [0] count as nothing, as in PyTorch.
 base::Status PlanJoin(const Call& call, int64_t dim, std::shared_ptr<const ops::Plan>* plan);
 
 }  // namespace portacl::companion

@@ -13,7 +13,7 @@ inline constexpr int32_t kCpu = -1;
 // The name of the kernels of GPUs.
 inline constexpr char kKernelName[] = "cuda";
 
-// GPUs that can be used; 0: WhyNone() says why there is none.
+// How many GPUs can be used. If it is 0, WhyNone() says why.
 int32_t DeviceCount();
 std::string WhyNone();
 

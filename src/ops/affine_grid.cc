@@ -17,8 +17,9 @@ namespace {
 using base::Status;
 using base::TensorDesc;
 
-// Places of `count` points from -1 to 1 (align_corners) or of the middles of as many pixels. Fused
-// steps, as PyTorch takes them on every CPU that has them: nearest sampling decides its ties alike.
+// Places of `count` points from -1 to 1 (align_corners) or of the middles of as many pixels. The
+// steps are fused, as in PyTorch on every CPU that has fused steps, so that nearest sampling
+// decides its ties as PyTorch does.
 template <class T>
 std::vector<T> PlacesAs(int64_t count, bool align_corners) {
   std::vector<T> places(static_cast<size_t>(count), T{0});

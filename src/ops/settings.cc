@@ -35,7 +35,7 @@ class Choice {
     has_unknown_.store(false, std::memory_order_relaxed);
   }
   bool IsKnown() const { return !has_unknown_.load(std::memory_order_relaxed); }
-  // The environment's text if it is no value, until the first Set().
+  // The text in the environment if it is no valid value. Empty after the first Set().
   std::string Unknown() const { return IsKnown() ? std::string() : unknown_; }
   std::optional<Value> Find(std::string_view name) const {
     const auto found = std::find(kNames.begin(), kNames.end(), name);

@@ -1,5 +1,5 @@
-// The four pixels around a point and their weights, where pixels outside the image count as zeros:
-// of deformable attention and of its gradients.
+// The four pixels around a point and their weights, for deformable attention and its gradients.
+// Pixels outside the image count as zeros.
 #ifndef PORTACL_REF_BILINEAR_TAPS_H_
 #define PORTACL_REF_BILINEAR_TAPS_H_
 

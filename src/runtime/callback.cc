@@ -32,7 +32,7 @@ struct Callback {
         returned(std::move(gate)) {}
   Callback(Callback&&) = default;
   Callback& operator=(Callback&&) = default;
-  // One that has returned or thrown, or is dropped, as after a failed task, must not be waited for.
+  // A callback that returned, threw or is dropped (after a failed task) must not be waited for.
   ~Callback() {
     if (returned != nullptr) returned->Open();
   }

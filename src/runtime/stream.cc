@@ -20,7 +20,7 @@ constexpr int kOwnFrames = 3;  // of this library, at the top of every launch's 
 
 }  // namespace
 
-// Here rather than asked of both modes each time: these calls are the shortest that there are.
+// The answer is kept here instead of asking both modes each time: no calls are shorter than these.
 bool AccessesWanted() {
   static constinit std::atomic<internal::Known> wanted{internal::Known::kNothing};
   if (wanted.load(std::memory_order_relaxed) == internal::Known::kNothing) {
@@ -35,7 +35,7 @@ void NoteWork(Stream& stream, Work& work) {
   if (!LazyEnabled()) return;
   NoteLaunch(stream, work);
   if (!work.own_thread || stream.recorder() != nullptr) return;
-  // A host function tells the host's threads that work is over, in ways that nobody sees.
+  // A host function may tell the host's threads that work is over, in ways that nobody sees.
   work.run = [order = ClockOf(stream), run = std::move(work.run)] {
     NoteSynchronized(order);
     return run();

@@ -29,8 +29,8 @@ struct Task {
   std::function<bool()> ready = {};            // may be empty; asked until it is true
   std::shared_ptr<Gate> opens = nullptr;       // opened when the task is over, also when dropped
   std::shared_ptr<const void> held = nullptr;  // released when the task is over, also when dropped
-  // Somebody may wait for it by other means than a synchronise: a host function, a callback, a
-  // number in memory. In lazy mode it begins after a while even if nobody synchronises.
+  // Somebody may wait for the task by other means than a synchronisation: a host function, a
+  // callback, a number in memory. In lazy mode such a task begins after a while by itself.
   bool visible = false;
   TraceOrigin enqueued = {};  // for the timeline
 };

@@ -11,7 +11,7 @@
 
 namespace portacl::runtime {
 
-// Sizes and addresses of virtual memory are multiples of it.
+// Sizes and addresses of virtual memory are multiples of this number.
 inline constexpr size_t kMemoryGranularity = size_t{2} << 20;
 
 // `alignment`: 0 or a power of two. `expected`: where the range should begin if it can, or null.

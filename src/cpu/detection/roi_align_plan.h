@@ -1,9 +1,9 @@
 // Which calls of RoiAlign the kernels serve, how they cut the work, and the tables of a roi.
 //
-// Averages of upright rois: a task is some channels of an image, as many as a vector has lanes: its
-// rois one behind the other (forward: a part of them; backward: all of them, on a strip of rows).
-// Maxima and rotated rois: a task of the function is a roi; of the gradient, some channels with all
-// rois.
+// Averages of upright rois: a task has some channels of an image, as many as a vector has lanes,
+// and takes the image's rois one after the other (forward: a part of the rois; backward: all rois,
+// on a strip of rows). Maxima and rotated rois: a task of the function has one roi; a task of the
+// gradient has some channels and all rois.
 #ifndef PORTACL_CPU_DETECTION_ROI_ALIGN_PLAN_H_
 #define PORTACL_CPU_DETECTION_ROI_ALIGN_PLAN_H_
 

@@ -16,7 +16,7 @@ struct Bicubic {
   using D = typename Cell::Tag;
   using V = hn::Vec<D>;
 
-  // Where a point's taps are: of row j, column i at row[j] + column[i].
+  // Where a point's taps are: the tap in row j and column i is at row[j] + column[i].
   struct Places {
     F* row[4];
     int64_t column[4];

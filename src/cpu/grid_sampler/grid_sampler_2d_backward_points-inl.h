@@ -45,8 +45,8 @@ class PointLister {
         grid_(call.GridOf(images.first + i)),
         scratch_(call.ScratchOf(images, i)) {}
 
-  // Fills the lists of the strips of these images, of groups if few groups touch more than one
-  // strip, else of points.
+  // Fills the lists of the strips of these images: lists of groups if few groups touch more than
+  // one strip, else lists of points.
   static PointOrder List(const SlabCall<T>& call, const ImageRange& images) {
     if (call.g.strips == 1) {
       ForChunks(call, images, [](const PointLister& image, int64_t, int64_t first, int64_t last) {

@@ -24,7 +24,7 @@ namespace portacl::cpu::HWY_NAMESPACE {
 #define PORTACL_OPAQUE HWY_NOINLINE
 #endif
 
-// Of a batch's points, one array per quantity; `touching` lists those with a tap in the part.
+// A batch of points, one array for each quantity; `touching` lists points with a tap in the part.
 template <class F, int kAxes>
 struct LinearBatch : TapBatch<F, kAxes> {
   HWY_ALIGN int32_t taps[kBatch];  // bit i: tap i is in the part; above, which taps wrap

@@ -11,9 +11,9 @@
 namespace portacl::cpu {
 namespace {
 
-// Points in the lanes read each channel's taps from lines of their own, channels in the lanes share
-// the lines but want a slab first. Up to here the former is faster, on smooth grids by far and on
-// random ones by little.
+// Kernels with points in the lanes read each channel's taps from lines of their own. Kernels with
+// channels in the lanes share the lines but need a slab first. Up to this many channels the former
+// are faster, on smooth grids by far and on random grids by little.
 int64_t MaxDirectChannels(ops::Interpolation interpolation) {
   switch (interpolation) {
     case ops::Interpolation::kNearest:

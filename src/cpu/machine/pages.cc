@@ -52,7 +52,7 @@ bool ArePagesMissing(const void* data, int64_t bytes) {
 void ProvidePages(void* first, void* end) {
   const uintptr_t page = PageOf(first);
   const uintptr_t last = PageOf(static_cast<unsigned char*>(end) - 1);
-  // What it answers does not matter: without it the pages come one by one.
+  // The answer does not matter: if the call fails, the pages come one by one.
   static_cast<void>(madvise(reinterpret_cast<void*>(page * PageBytes()),
                             (last + 1 - page) * PageBytes(), kPopulateWrite));
 }
