@@ -89,7 +89,7 @@ class GridSamplerPaths : public testing::Test {
 };
 
 TEST_F(GridSamplerPaths, GridGradAloneOfFewChannelsIsDirect) {
-  On(kZen4);
+  On(kGraniteRapids);
   for (const int64_t channels : {1, 2, 3, 4}) {
     EXPECT_EQ(BackwardPath(ShapeOf(1, channels, 2000, 3000, 90, 100), kGridGrad), "direct");
   }
@@ -109,6 +109,23 @@ TEST_F(GridSamplerPaths, GridGradAloneOfFewChannelsIsDirect) {
   EXPECT_EQ(BackwardPath(bicubic, kGridGrad), "direct");
   bicubic.c = 5;
   EXPECT_EQ(BackwardPath(bicubic, kGridGrad), "slab");
+}
+
+TEST_F(GridSamplerPaths, GridGradAloneOfFewerChannelsIsDirectIfGathersAreSlow) {
+  for (const Machine& machine : {kZen3, kZen4}) {
+    On(machine);
+    EXPECT_EQ(BackwardPath(ShapeOf(2, 1, 90, 100, 90, 100), kGridGrad), "padded");
+    EXPECT_EQ(BackwardPath(ShapeOf(2, 2, 90, 100, 90, 100), kGridGrad), "padded");
+    EXPECT_EQ(BackwardPath(ShapeOf(1, 1, 2000, 3000, 90, 100), kGridGrad), "direct");  // no copies
+    EXPECT_EQ(BackwardPath(ShapeOf(1, 4, 90, 100, 90, 100), kGridGrad), "direct");
+    EXPECT_EQ(BackwardPath(ShapeOf(1, 5, 90, 100, 90, 100), kGridGrad), "slab");
+    EXPECT_EQ(BackwardPath(ShapeOf(1, 90, 900, 1000, 225, 250), kGridGrad), "direct");
+    GridSampler2DShape bicubic = ShapeOf(1, 2, 900, 1000, 900, 1000);
+    bicubic.interpolation = Interpolation::kBicubic;
+    EXPECT_EQ(BackwardPath(bicubic, kGridGrad), "direct");
+    bicubic.c = 3;
+    EXPECT_EQ(BackwardPath(bicubic, kGridGrad), "slab");
+  }
 }
 
 TEST_F(GridSamplerPaths, DirectGathersFewChannelsOfStridedImages) {
@@ -345,10 +362,11 @@ TEST_F(GridSamplerPaths, NearestModeOfFewChannelsHasOwners) {
 TEST_F(GridSamplerPaths, FollowTheMachinesCaches) {
   const GridSampler2DShape planes = ShapeOf(2, 1, 300, 300, 300, 300);  // 2 x 366 kB padded
   const GridSampler2DShape eight = ShapeOf(1, 8, 150, 150, 90, 100);    // 720 kB
-  On(kZen4);                                                            // L2: 1 MiB
+  On(kGraniteRapids);                                                   // L2: 2 MiB
   EXPECT_EQ(BackwardPath(eight, kGridGrad), "direct");
-  On(kZen3);  // 512 KiB
+  On(kSmallMachine);  // 256 KiB
   EXPECT_EQ(BackwardPath(eight, kGridGrad), "slab");
+  On(kZen3);
   EXPECT_EQ(BackwardPath(planes, kBoth), "padded");  // beyond L2, within the last level
   On(kSmallMachine);
   EXPECT_EQ(BackwardPath(planes, kBoth), "owned");
@@ -390,7 +408,7 @@ TEST_F(GridSamplerPaths, PlanesAreWrittenPastTheCachesOnX86Only) {
 }
 
 TEST_F(GridSamplerPaths, SamplingOfFewChannelsIsDirect) {
-  On(kZen4);
+  On(kGraniteRapids);
   const auto path = [](Interpolation interpolation, int64_t channels, int64_t pixel_stride,
                        DType dtype = DType::kFloat) {
     portacl::ops::GridSampler2DParams p;
@@ -414,6 +432,21 @@ TEST_F(GridSamplerPaths, SamplingOfFewChannelsIsDirect) {
   EXPECT_EQ(path(Interpolation::kBilinear, 5, 3), "slab");
   EXPECT_EQ(path(Interpolation::kBilinear, 3, 3, DType::kBFloat16), "slab");
   EXPECT_EQ(path(Interpolation::kBilinear, 3, 1, DType::kBFloat16), "direct");
+  for (const Machine& machine : {kZen3, kZen4}) {  // slow gathers
+    On(machine);
+    EXPECT_EQ(path(Interpolation::kBilinear, 4, 1), "direct");
+    EXPECT_EQ(path(Interpolation::kBilinear, 5, 1), "slab");
+    EXPECT_EQ(path(Interpolation::kBicubic, 3, 1), "direct");
+    EXPECT_EQ(path(Interpolation::kBicubic, 4, 1), "slab");
+    EXPECT_EQ(path(Interpolation::kBilinear, 1, 3), "direct");
+    EXPECT_EQ(path(Interpolation::kBilinear, 2, 3), "slab");
+  }
+  On(kZen3);
+  EXPECT_EQ(path(Interpolation::kNearest, 6, 1), "direct");
+  EXPECT_EQ(path(Interpolation::kNearest, 7, 1), "slab");
+  On(kZen4);  // windows of 512 bits
+  EXPECT_EQ(path(Interpolation::kNearest, 32, 1), "direct");
+  EXPECT_EQ(path(Interpolation::kNearest, 33, 1), "slab");
 }
 
 // A slab of such a view would be filled element by element.
@@ -674,7 +707,7 @@ TEST_F(GridSamplerPaths, EveryMachineHasItsChoices) {
       {"granite_rapids", "owned padded packed slab direct owned"},
       {"emerald_rapids", "slab padded slab slab direct owned"},
       {"zen3", "padded padded slab slab slab owned"},
-      {"zen4", "padded padded packed slab direct owned"},
+      {"zen4", "padded padded packed slab slab owned"},
       {"neon", "owned padded packed slab direct owned"},
       {"small", "owned owned slab slab slab owned"},
       {"large", "slab owned slab slab direct slab"},

@@ -31,6 +31,7 @@ constexpr int64_t kMaxPackedChannels = 4;
 // Bicubic points beyond the former limit: only if they are sparse and their images are joined.
 constexpr int64_t kDirectAnywhere = 4;
 constexpr int64_t kMaxDirectChannels = 8;
+constexpr int64_t kMostBicubicOfSlowGathers = 2;
 constexpr int64_t kLineElements = 64 / int64_t{sizeof(float)};
 // Below this a read of gradOutput straight from its planes stays in the L1 cache.
 constexpr int64_t kGatherBytes = 16 << 10;
@@ -273,13 +274,15 @@ std::optional<Plan> PlanDirect(const Params& p, const Choice& choice) {
     return std::nullopt;
   }
   if (IsExtended(s)) return Plan{{.way = gathers}};
+  const bool slow = GathersAreSlow();
   const bool copies = ServesPlanes(p) && TakesPlanes(p) && HasPointsForCopies(s);
-  if (!choice.ByName() && !gathers.pairs && copies) return std::nullopt;
+  if (!choice.ByName() && (slow || !gathers.pairs) && copies) return std::nullopt;
   if (!choice.ByName() && s.interpolation == ops::Interpolation::kBicubic) {
-    if (s.c > kDirectAnywhere && !(gathers.joined && IsSparse(s))) return std::nullopt;
+    const int64_t most = slow ? kMostBicubicOfSlowGathers : kDirectAnywhere;
+    if (s.c > most && !(gathers.joined && IsSparse(s))) return std::nullopt;
   } else if (!choice.ByName() && !IsSparse(s)) {
     const int64_t image = s.c * s.h * s.w * base::DTypeSize(s.dtype);
-    if (s.c > kMaxDirectChannels) return std::nullopt;
+    if (s.c > (slow ? kDirectAnywhere : kMaxDirectChannels)) return std::nullopt;
     if (s.c > kDirectAnywhere && image > PlanesBytes()) return std::nullopt;
   }
   return Plan{{.way = gathers}};

@@ -2,10 +2,13 @@
 // and what scratch memory that takes.
 #include "cpu/grid_sampler/grid_sampler_plan.h"
 
+#include <hwy/detect_targets.h>
+
 #include <algorithm>
 #include <array>
 
 #include "cpu/grid_sampler/grid_sampler_layout.h"
+#include "cpu/machine/machine.h"
 #include "runtime/parallel.h"
 
 namespace portacl::cpu {
@@ -15,18 +18,26 @@ namespace {
 // channels in the lanes share the lines but need a slab first. Up to this many channels the former
 // are faster, on smooth grids by far and on random grids by little.
 int64_t MaxDirectChannels(ops::Interpolation interpolation) {
+  const bool slow = GathersAreSlow();
+  const bool windows = (ThisMachine().targets & HWY_AVX3) != 0;  // of 16 pixels
   switch (interpolation) {
     case ops::Interpolation::kNearest:
-      return 32;
+      return slow && !windows ? 6 : 32;
     case ops::Interpolation::kBilinear:
-      return 8;
+      return slow ? 4 : 8;
     default:
-      return 4;
+      return slow ? 3 : 4;
   }
 }
 
-// The same of elements that are not neighbours along W, of any number of channels: the pixels that
-// a point must have. If channels are no neighbours either, a slab is filled element by element.
+// The same of elements that are not neighbours along W.
+int64_t MaxStridedChannels(ops::Interpolation interpolation) {
+  if (GathersAreSlow()) return 1;
+  return interpolation == ops::Interpolation::kBicubic ? 2 : 4;
+}
+
+// Elements that are not neighbours along W, of any number of channels: the pixels that a point must
+// have. If channels are no neighbours either, a slab is filled element by element.
 // Elements of 16 bits are read one by one.
 int64_t StridedPixelsPerPoint(const ops::GridSampler2DParams& p) {
   const auto& s = p.shape;
@@ -57,8 +68,9 @@ std::optional<GridSampler2DPlan> PlanDirect(const ops::GridSampler2DParams& p,
   const bool sparse = pairs ? IsSparse(s) : IsSparse(s, StridedPixelsPerPoint(p));
   if (!choice.ByName() && !tiny && !sparse && ServesSlab(s)) {
     if (s.c > MaxDirectChannels(s.interpolation)) return std::nullopt;
-    const int64_t most = s.interpolation == ops::Interpolation::kBicubic ? 2 : 4;
-    if (!pairs && (s.c > most || base::DTypeSize(s.dtype) == 2)) return std::nullopt;
+    if (!pairs && (s.c > MaxStridedChannels(s.interpolation) || base::DTypeSize(s.dtype) == 2)) {
+      return std::nullopt;
+    }
   }
   const bool joined = pairs && JoiningPays(s) && HasJoinedPairs(s, p.grid_stride) &&
                       HasJoinedImages(s, p.input_stride) && !choice.LeavesOut("joined");
