@@ -9,6 +9,7 @@
 
 #include "cpu/machine/machine.h"
 #include "cpu/machine/pages.h"
+#include "cpu/resize/resample_lookups_plan.h"
 #include "cpu/resize/resample_planes_plan.h"
 #include "runtime/parallel.h"
 
@@ -27,7 +28,6 @@ constexpr int64_t kMostScratch = int64_t{1} << 56;  // elements of a thread
 constexpr double kMostRowBytes =
     static_cast<double>(int64_t{1} << 46);  // of all channels and images
 constexpr int64_t kMostSpan = int64_t{1} << 24;
-constexpr double kAnyCost = std::numeric_limits<double>::infinity();
 
 int64_t PowerOfTwo(int64_t least) {
   int64_t power = 1;
@@ -159,128 +159,6 @@ std::optional<ResampleColumns> MakeColumns(const ResampleTaps<F>& w, const Resam
     columns.at.push_back(static_cast<int32_t>(at));
   }
   return columns;
-}
-
-// The group of destinations from `o0` on, but for its places in the tables; false if its sources do
-// not fit a window of so many elements.
-template <class F>
-bool DescribeGroup(const ResampleTaps<F>& w, int64_t o0, int64_t lanes, int64_t need,
-                   int64_t window, ResampleGroup* group) {
-  group->to = std::max<int64_t>(0, std::min(o0, w.to - lanes));
-  int64_t all = std::numeric_limits<int64_t>::max(), most = 0;
-  bool run = true;
-  int64_t first = w.from, end = 0;
-  const int64_t o1 = std::min(group->to + lanes, w.to);
-  for (int64_t o = group->to, start = w.start[o]; o < o1; ++o) {
-    const int64_t* const source = w.source + start;
-    const int64_t count = w.start[o + 1] - start;
-    start += count;
-    all = std::min(all, count);
-    most = std::max(most, count);
-    if (count == 0) continue;
-    first = std::min(first, source[0]);
-    end = std::max(end, source[count - 1] + 1);
-    // Sources have gaps between each two of them (flattened pixels), or none.
-    run = run && source[count - 1] - source[0] == count - 1 &&
-          (count == 1 || source[1] == source[0] + 1);
-  }
-  group->all = all;
-  group->most = most;
-  group->run = run && all == most;
-  group->from = std::min({first, end, need - window});
-  return end - group->from <= window;
-}
-
-// Vectors of places in the window that a group has.
-int64_t IndicesOf(const ResampleGroup& group) {
-  return group.run ? std::min<int64_t>(group.most, 1) : group.most;
-}
-
-// Fills the part of the tables of a group.
-template <class F, class Index>
-void FillGroup(const ResampleTaps<F>& w, int64_t lanes, const ResampleGroup& group, Index* counts,
-               Index* index, F* weight) {
-  const int64_t indices = IndicesOf(group);
-  if (group.all < group.most) {
-    std::fill_n(index, indices * lanes, Index{0});
-    std::fill_n(weight, group.most * lanes, -F{0});
-  }
-  for (int64_t lane = 0; lane < lanes; ++lane) {
-    const int64_t o = std::min(group.to + lane, w.to - 1);
-    const int64_t start = w.start[o], count = w.start[o + 1] - start;
-    counts[lane] = static_cast<Index>(count);
-    F* weight_at = weight + lane;
-    for (const F* from = w.weight + start; from < w.weight + start + count; ++from) {
-      *weight_at = *from;
-      weight_at += lanes;
-    }
-    for (int64_t tap = 0; tap < std::min(count, indices); ++tap) {
-      index[tap * lanes + lane] = static_cast<Index>(w.source[start + tap] - group.from);
-    }
-  }
-}
-
-// All groups of windows of so many vectors; false if these are too short, or if a row costs `most`
-// or more.
-template <class F>
-bool DescribeGroups(const ResampleTaps<F>& w, int64_t lanes, int64_t vectors, double most,
-                    ResampleLookups<F>* lookups) {
-  const int64_t window = vectors * lanes;
-  lookups->vectors = vectors;
-  lookups->need = std::max(w.from, window);
-  lookups->groups.clear();
-  lookups->groups.reserve(static_cast<size_t>(DivideUp(w.to, lanes)));
-  int64_t indices = 0, weights = 0, empty = 0;
-  for (int64_t o0 = 0; o0 < w.to; o0 += lanes) {
-    ResampleGroup& group = lookups->groups.emplace_back();
-    if (!DescribeGroup(w, o0, lanes, lookups->need, window, &group)) return false;
-    group.index = indices;
-    group.weight = weights;
-    indices += IndicesOf(group) * lanes;
-    weights += group.most * lanes;
-    empty += group.most == 0 ? 1 : 0;
-  }
-  lookups->sparse = 2 * empty > std::ssize(lookups->groups);
-  const auto taps = static_cast<double>(weights / lanes);
-  const auto groups = static_cast<double>(lookups->groups.size());
-  return taps * (vectors == 1 ? 1.3 : 2.2) + 4 * groups < most;  // cycles, about
-}
-
-// Sums a row of `lanes` destinations each in a window of one or two vectors, up to `longest`
-// elements; none if that is too short, or if a row costs `most` or more.
-template <class F>
-std::optional<ResampleLookups<F>> MakeLookups(const ResampleTaps<F>& w, int64_t lanes,
-                                              int64_t longest, double most) {
-  std::optional<ResampleLookups<F>> lookups(std::in_place);
-  const auto fits = [&](int64_t vectors) {
-    return vectors * lanes <= longest && DescribeGroups(w, lanes, vectors, most, &*lookups);
-  };
-  if (!fits(1) && !fits(2)) {
-    lookups.reset();
-    return lookups;
-  }
-  using Index = typename ResampleLookups<F>::Index;
-  static_assert(sizeof(Index) == sizeof(F));
-  const ResampleGroup& last = lookups->groups.back();
-  const int64_t counts = std::ssize(lookups->groups) * lanes;
-  const int64_t indices = last.index + IndicesOf(last) * lanes;
-  const int64_t weights = last.weight + last.most * lanes;
-  // A vector of indices behind the last ones is read, not used.
-  lookups->memory = std::make_unique_for_overwrite<std::byte[]>(
-      static_cast<size_t>(counts + indices + lanes + weights) * sizeof(F));
-  auto* const count = reinterpret_cast<Index*>(lookups->memory.get());
-  Index* const index = count + counts;
-  F* const weight = reinterpret_cast<F*>(index + indices + lanes);
-  std::fill_n(index + indices, lanes, Index{0});
-  Index* counts_of_group = count;
-  for (const ResampleGroup& group : lookups->groups) {
-    FillGroup(w, lanes, group, counts_of_group, index + group.index, weight + group.weight);
-    counts_of_group += lanes;
-  }
-  lookups->count = count;
-  lookups->index = index;
-  lookups->weight = weight;
-  return lookups;
 }
 
 template <class F>
@@ -655,9 +533,8 @@ static bool FillResamplePlan(const Params& p, bool backward, int64_t element_siz
   if (!mine->h.identity) mine->h_ring = RingOf(mine->h);
   if (!mine->d.identity) mine->d_ring = RingOf(mine->d);
   const base::PathChoice choice(path);
-  if (!ChoosePath(target, choice, mine)) return false;
   constexpr bool kBytes = std::is_integral_v<F>;
-  if (kBytes && p.backward && mine->pack_input) return false;
+  if (!ChoosePath(target, choice, mine) || (kBytes && p.backward && mine->pack_input)) return false;
   mine->clears = p.backward && !mine->pack_output;
   const auto bytes = [&](int64_t d, int64_t h, int64_t w) {
     return static_cast<double>(p.n) * static_cast<double>(p.c) * static_cast<double>(d) *

@@ -1,0 +1,141 @@
+// Windows of sources for vectors of destinations, and the tables of their places and weights.
+#include "cpu/resize/resample_lookups_plan.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
+#include <memory>
+
+namespace portacl::cpu {
+namespace {
+
+// The group of destinations from `o0` on, but for its places in the tables; false if its sources do
+// not fit a window of so many elements.
+template <class F>
+bool DescribeGroup(const ResampleTaps<F>& w, int64_t o0, int64_t lanes, int64_t need,
+                   int64_t window, ResampleGroup* group) {
+  group->to = std::max<int64_t>(0, std::min(o0, w.to - lanes));
+  int64_t all = std::numeric_limits<int64_t>::max(), most = 0;
+  bool run = true;
+  int64_t first = w.from, end = 0;
+  const int64_t o1 = std::min(group->to + lanes, w.to);
+  for (int64_t o = group->to, start = w.start[o]; o < o1; ++o) {
+    const int64_t* const source = w.source + start;
+    const int64_t count = w.start[o + 1] - start;
+    start += count;
+    all = std::min(all, count);
+    most = std::max(most, count);
+    if (count == 0) continue;
+    first = std::min(first, source[0]);
+    end = std::max(end, source[count - 1] + 1);
+    // Sources have gaps between each two of them (flattened pixels), or none.
+    run = run && source[count - 1] - source[0] == count - 1 &&
+          (count == 1 || source[1] == source[0] + 1);
+  }
+  group->all = all;
+  group->most = most;
+  group->run = run && all == most;
+  group->from = std::min({first, end, need - window});
+  return end - group->from <= window;
+}
+
+// Vectors of places in the window that a group has.
+int64_t IndicesOf(const ResampleGroup& group) {
+  return group.run ? std::min<int64_t>(group.most, 1) : group.most;
+}
+
+// Fills the part of the tables of a group.
+template <class F, class Index>
+void FillGroup(const ResampleTaps<F>& w, int64_t lanes, const ResampleGroup& group, Index* counts,
+               Index* index, F* weight) {
+  const int64_t indices = IndicesOf(group);
+  if (group.all < group.most) {
+    std::fill_n(index, indices * lanes, Index{0});
+    std::fill_n(weight, group.most * lanes, -F{0});
+  }
+  for (int64_t lane = 0; lane < lanes; ++lane) {
+    const int64_t o = std::min(group.to + lane, w.to - 1);
+    const int64_t start = w.start[o], count = w.start[o + 1] - start;
+    counts[lane] = static_cast<Index>(count);
+    F* weight_at = weight + lane;
+    for (const F* from = w.weight + start; from < w.weight + start + count; ++from) {
+      *weight_at = *from;
+      weight_at += lanes;
+    }
+    for (int64_t tap = 0; tap < std::min(count, indices); ++tap) {
+      index[tap * lanes + lane] = static_cast<Index>(w.source[start + tap] - group.from);
+    }
+  }
+}
+
+// All groups of windows of so many vectors; false if these are too short, or if a row costs `most`
+// or more.
+template <class F>
+bool DescribeGroups(const ResampleTaps<F>& w, int64_t lanes, int64_t vectors, double most,
+                    ResampleLookups<F>* lookups) {
+  const int64_t window = vectors * lanes;
+  lookups->vectors = vectors;
+  lookups->need = std::max(w.from, window);
+  lookups->groups.clear();
+  lookups->groups.reserve(static_cast<size_t>(DivideUp(w.to, lanes)));
+  int64_t indices = 0, weights = 0, empty = 0;
+  for (int64_t o0 = 0; o0 < w.to; o0 += lanes) {
+    ResampleGroup& group = lookups->groups.emplace_back();
+    if (!DescribeGroup(w, o0, lanes, lookups->need, window, &group)) return false;
+    group.index = indices;
+    group.weight = weights;
+    indices += IndicesOf(group) * lanes;
+    weights += group.most * lanes;
+    empty += group.most == 0 ? 1 : 0;
+  }
+  lookups->sparse = 2 * empty > std::ssize(lookups->groups);
+  const auto taps = static_cast<double>(weights / lanes);
+  const auto groups = static_cast<double>(lookups->groups.size());
+  return taps * (vectors == 1 ? 1.3 : 2.2) + 4 * groups < most;  // cycles, about
+}
+
+}  // namespace
+
+template <class F>
+std::optional<ResampleLookups<F>> MakeLookups(const ResampleTaps<F>& w, int64_t lanes,
+                                              int64_t longest, double most) {
+  std::optional<ResampleLookups<F>> lookups(std::in_place);
+  const auto fits = [&](int64_t vectors) {
+    return vectors * lanes <= longest && DescribeGroups(w, lanes, vectors, most, &*lookups);
+  };
+  if (!fits(1) && !fits(2)) {
+    lookups.reset();
+    return lookups;
+  }
+  using Index = typename ResampleLookups<F>::Index;
+  static_assert(sizeof(Index) == sizeof(F));
+  const ResampleGroup& last = lookups->groups.back();
+  const int64_t counts = std::ssize(lookups->groups) * lanes;
+  const int64_t indices = last.index + IndicesOf(last) * lanes;
+  const int64_t weights = last.weight + last.most * lanes;
+  // A vector of indices behind the last ones is read, not used.
+  lookups->memory = std::make_unique_for_overwrite<std::byte[]>(
+      static_cast<size_t>(counts + indices + lanes + weights) * sizeof(F));
+  auto* const count = reinterpret_cast<Index*>(lookups->memory.get());
+  Index* const index = count + counts;
+  F* const weight = reinterpret_cast<F*>(index + indices + lanes);
+  std::fill_n(index + indices, lanes, Index{0});
+  Index* counts_of_group = count;
+  for (const ResampleGroup& group : lookups->groups) {
+    FillGroup(w, lanes, group, counts_of_group, index + group.index, weight + group.weight);
+    counts_of_group += lanes;
+  }
+  lookups->count = count;
+  lookups->index = index;
+  lookups->weight = weight;
+  return lookups;
+}
+
+template std::optional<ResampleLookups<float>> MakeLookups(const ResampleTaps<float>&, int64_t,
+                                                           int64_t, double);
+template std::optional<ResampleLookups<double>> MakeLookups(const ResampleTaps<double>&, int64_t,
+                                                            int64_t, double);
+template std::optional<ResampleLookups<int32_t>> MakeLookups(const ResampleTaps<int32_t>&, int64_t,
+                                                             int64_t, double);
+
+}  // namespace portacl::cpu
