@@ -14,7 +14,6 @@
 
 #include "aclnn/aclnn_base.h"
 #include "aten/backend.h"
-#include "aten/torch/error.h"
 #include "aten/torch/parsed_row.h"
 #include "aten/torch/torch_version.h"
 #include "aten/torch/values.h"

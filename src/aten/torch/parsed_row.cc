@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include "aten/torch/error.h"
+#include "aten/torch/values.h"
 
 namespace portacl::aten {
 namespace {

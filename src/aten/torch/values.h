@@ -4,6 +4,7 @@
 
 #include <ATen/core/Tensor.h>
 #include <ATen/core/ivalue.h>
+#include <c10/util/Exception.h>
 
 #include <cstdint>
 #include <string>
@@ -48,6 +49,12 @@ at::Tensor MakeTensor(const View& view, Memory memory, void* first);
 
 // Converts `result`, which has the view's sizes, into the view's elements from `first` on.
 void Write(const at::Tensor& result, const View& view, void* first);
+
+// PyTorch's message, without its place in PyTorch's sources.
+inline std::string WordsOf(const c10::Error& error) {
+  const std::string text = error.what_without_backtrace();
+  return text.substr(0, text.find("\nException raised"));
+}
 
 // A call's types, shapes, strides and numbers as bytes: equal for calls that are checked alike.
 std::string KeyOf(const Row& row, std::span<const Value> values);
