@@ -17,6 +17,7 @@
 #include "aclnnop/aclnn_exp.h"
 #include "aclnnop/aclnn_fill_scalar.h"
 #include "aclnnop/aclnn_foreach_abs.h"
+#include "aclnnop/aclnn_group_norm_backward.h"
 #include "aclnnop/aclnn_index_select.h"
 #include "aclnnop/aclnn_layer_norm.h"
 #include "aclnnop/aclnn_leaky_relu.h"
@@ -143,7 +144,7 @@ TEST_F(Aten, ConvolutionOfOnesCounts) {
   for (int64_t i = 0; i < out.size(); ++i) ASSERT_EQ(out.Get(i), 36);
 }
 
-// PyTorch 2.7 divided by the number of groups and by the step.
+// PyTorch divides by the number of groups and by the step before it looks.
 TEST_F(Aten, GradientsNeedGroupsAndSteps) {
   const DeviceMemory memory(4096);
   const auto tensor = [&](Shape shape) {
@@ -171,38 +172,54 @@ TEST_F(Aten, GradientsNeedGroupsAndSteps) {
                                             &executor),
             ACLNN_ERR_PARAM_INVALID);
   EXPECT_EQ(TakeMessage(), "aclnnUnfoldGrad: step is 0, but must be at least 1");
+  const TensorHandle rows = tensor({1, 2, 4}), none = tensor({1, 0}), channels = tensor({2});
+  EXPECT_EQ(aclnnGroupNormBackwardGetWorkspaceSize(
+                rows.get(), rows.get(), none.get(), none.get(), channels.get(), 1, 2, 4, 0,
+                mask.get(), rows.get(), channels.get(), nullptr, &size, &executor),
+            ACLNN_ERR_PARAM_INVALID);
+  EXPECT_EQ(TakeMessage(), "aclnnGroupNormBackward: group is 0, but must be at least 1");
 }
 
 TEST_F(Aten, MaximaHavePaddingForAllSidesAnAxisOrASide) {
   Tensor image = Counted({1, 1, 4, 5});
-  Tensor out(Element::kFloat, {1, 1, 2, 3});
   const DeviceTensor from(&image);
-  DeviceTensor to(&out);
-  const TensorHandle handles[] = {from.args().Make(), to.args().Make()};
+  const TensorHandle self = from.args().Make();
   const IntArrayHandle kernel = Ints({3, 3}), strides = Ints({2, 2}), ones = Ints({1, 1});
-  const auto pool = [&](const std::vector<int64_t>& pads) {
+  const auto pool = [&](const std::vector<int64_t>& pads, DeviceTensor* to) {
     const IntArrayHandle given = Ints(pads);
-    return PORTACL_RUN(aclnnMaxPool, stream_, handles[0].get(), kernel.get(), strides.get(), 0,
-                       given.get(), ones.get(), 0, handles[1].get());
+    const TensorHandle out = to->args().Make();
+    return PORTACL_RUN(aclnnMaxPool, stream_, self.get(), kernel.get(), strides.get(), 0,
+                       given.get(), ones.get(), 0, out.get());
   };
-  for (const std::vector<int64_t>& pads : {std::vector<int64_t>{1}, {1, 1}, {1, 1, 1, 1}}) {
-    SCOPED_TRACE(pads.size());
+  struct Case {
+    std::vector<int64_t> pads;
+    int64_t height, width;  // of padding on either side
+  };
+  for (const Case& one :
+       {Case{{1}, 1, 1}, Case{{1, 1}, 1, 1}, Case{{1, 1, 1, 1}, 1, 1}, Case{{1, 0}, 1, 0},
+        Case{{1, 1, 0, 0}, 1, 0}, Case{{0, 1}, 0, 1}, Case{{0, 0, 1, 1}, 0, 1}}) {
+    SCOPED_TRACE(testing::PrintToString(one.pads));
+    const int64_t rows = (4 + 2 * one.height - 3) / 2 + 1;
+    const int64_t columns = (5 + 2 * one.width - 3) / 2 + 1;
+    Tensor out(Element::kFloat, {1, 1, rows, columns});
     out.Fill(0);
-    to.Upload();
-    ASSERT_EQ(pool(pads), ACLNN_SUCCESS) << TakeMessage();
+    DeviceTensor to(&out);
+    ASSERT_EQ(pool(one.pads, &to), ACLNN_SUCCESS) << TakeMessage();
     to.Download();
-    for (int64_t at = 0; at < 6; ++at) {
+    for (int64_t at = 0; at < rows * columns; ++at) {
+      const int64_t top = at / columns * 2 - one.height, left = at % columns * 2 - one.width;
       double want = -1;
-      for (int64_t y = std::max<int64_t>(at / 3 * 2 - 1, 0); y < at / 3 * 2 + 2; ++y) {
-        for (int64_t x = std::max<int64_t>(at % 3 * 2 - 1, 0); x < std::min(at % 3 * 2 + 2, 5L);
-             ++x) {
+      for (int64_t y = std::max<int64_t>(top, 0); y < std::min<int64_t>(top + 3, 4); ++y) {
+        for (int64_t x = std::max<int64_t>(left, 0); x < std::min<int64_t>(left + 3, 5); ++x) {
           want = std::max(want, image.Get(y * 5 + x));
         }
       }
       EXPECT_EQ(out.Get(at), want) << at;
     }
   }
-  EXPECT_EQ(pool({1, 1, 1}), ACLNN_ERR_PARAM_INVALID);
+  Tensor out(Element::kFloat, {1, 1, 2, 3});
+  DeviceTensor to(&out);
+  EXPECT_EQ(pool({1, 1, 1}, &to), ACLNN_ERR_PARAM_INVALID);
   EXPECT_THAT(TakeMessage(), HasSubstr("pads has 3 elements, but must have 0, 1, 2 or 4"));
 }
 

@@ -107,8 +107,10 @@ at::Scalar ReadScalar(const Parameter& parameter, const ScalarValue& scalar) {
   }
 }
 
-// PyTorch 2.7 divides by these before it looks: in gradients of convolutions and of "unfold".
-bool IsDivisor(std::string_view parameter) { return parameter == "groups" || parameter == "step"; }
+// PyTorch divides by these before it looks: in gradients of convolutions, group norms and "unfold".
+bool IsDivisor(std::string_view parameter) {
+  return parameter == "group" || parameter == "groups" || parameter == "step";
+}
 
 c10::IValue ReadPlain(const Parameter& parameter, const Value& value) {
   switch (parameter.kind[0]) {
