@@ -211,6 +211,21 @@ def test_check_ends_well_where_nobody_reads_on():
 
 
 @needs_kernels
+def test_a_profile_that_fails_does_not_stay(monkeypatch):
+    def fail(watched):
+        raise MemoryError(watched)
+
+    for _ in range(2):
+        with monkeypatch.context() as patch:
+            patch.setattr(_profile._torchvision, "watch", fail)
+            with pytest.raises(MemoryError), pt.profile():
+                pass
+    with pt.profile() as report:
+        pass
+    assert report.calls == 0
+
+
+@needs_kernels
 def test_profile_books_what_is_taken_and_what_is_not():
     x = torch.rand(1, 2, 8, 8, requires_grad=True)
     pictures = torch.randint(0, 255, (1, 3, 8, 8), dtype=torch.uint8)

@@ -287,16 +287,18 @@ def profile(sample: int = 0) -> Iterator[Report]:
     _override.put_in_dispatcher()
     _watch()
     report = Report(sample)
+    left = _compiled.left_to_graphs.copy()
     with _lock:
         if _report is not None:
             raise RuntimeError("a profile runs already: they do not nest")
         _report = report
-    left = _compiled.left_to_graphs.copy()
-    _torchvision.watch(True)
     try:
+        _torchvision.watch(True)
         yield report
     finally:
-        _torchvision.watch(False)
-        report.ended = perf_counter()
-        report.graphs = sorted(_compiled.left_to_graphs - left)
-        _report = None
+        try:
+            _torchvision.watch(False)
+            report.ended = perf_counter()
+            report.graphs = sorted(_compiled.left_to_graphs - left)
+        finally:
+            _report = None
