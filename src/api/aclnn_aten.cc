@@ -47,7 +47,7 @@ class Reader {
     if (!has_workspace_size) return refusals_.Refuse(Rule::kNull, "workspaceSize is null");
     if (!has_executor) return refusals_.Refuse(Rule::kNull, "executor is null");
     PORTACL_RETURN_IF_ERROR(arguments_.status());
-    return MakePlan(row_, values_, std::move(results_), planned);
+    return MakePlan(row_, values_, results_, planned);
   }
 
  private:

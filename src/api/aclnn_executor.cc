@@ -25,7 +25,9 @@ enum class Side { kInput, kOutput, kAny };
 // Before phase 1, programs give tensors their addresses so, and do not look at the status.
 aclnnStatus SetWithoutExecutor(const char* function, const aclTensor* tensor, void* addr) {
   return GuardedNn(function, [&]() -> Status {
-    if (const auto object = Handles<aclTensor>().Find(tensor)) object->desc.data = addr;
+    const auto object = Handles<aclTensor>().Find(tensor);
+    if (object == nullptr) return Null("executor is null, and tensor is not a live handle");
+    object->desc.data = addr;
     return Null("executor is null: only the tensor has got the address");
   });
 }
@@ -48,11 +50,9 @@ aclnnStatus SetTensorAddr(const char* function, aclOpExecutor* executor, size_t 
     if (object == nullptr) return Invalid("tensor is not a live handle");
     const int slot = index < inputs ? plan.input(static_cast<int>(index))
                                     : plan.output(static_cast<int>(index - inputs));
-    const portacl::ops::TensorSlot& planned = plan.tensor(slot);
-    const std::string difference =
-        portacl::base::LayoutDifference(planned.desc, plan.Planned(object->desc));
+    const std::string difference = plan.LayoutDifference(slot, object->desc);
     if (!difference.empty()) {
-      return Invalid("tensor has another layout than {} had in phase 1: {}", planned.name,
+      return Invalid("tensor has another layout than {} had in phase 1: {}", plan.tensor(slot).name,
                      difference);
     }
     PORTACL_RETURN_IF_ERROR(found.SetAddress(slot, addr));

@@ -9,6 +9,7 @@
 
 #include "acl/acl_base.h"
 #include "aten/library.h"
+#include "base/checked.h"
 #include "base/error_message.h"
 #include "ops/recent_plans.h"
 #include "ops/refusal.h"
@@ -25,18 +26,20 @@ constexpr int32_t kInt4 = 29;
 constexpr int64_t kSmall = 4096;
 
 // The bytes that a view of elements of four bits reaches, as a view of bytes. Strides are not
-// negative: the backend has refused others.
+// negative: the backend has refused others. What exceeds 64 bits remains, and no storage holds it.
 TensorDesc BytesOf(const TensorDesc& desc) {
   TensorDesc bytes = desc;
   bytes.dtype = base::DType::kUInt8;
   int64_t count = 0;
   if (desc.NumElements() > 0) {
     const base::ElementRange reach = base::ReachOf(desc);
-    count = (desc.offset % 2 + reach.highest) / 2 + 1;
+    int64_t last = 0;
+    if (!reach.valid || !base::CheckedAdd(desc.offset, reach.highest, &last)) return bytes;
+    count = (last >> 1) - (desc.offset >> 1) + 1;
   }
   bytes.shape = base::Dims(&count, 1);
   bytes.strides = base::ContiguousStrides(bytes.shape);
-  bytes.offset = desc.offset / 2;
+  bytes.offset = desc.offset >> 1;
   TensorDesc storage;
   storage.shape = desc.storage_shape;
   const int64_t held = (storage.NumElements() + 1) / 2;
@@ -48,10 +51,8 @@ class AtenPlan final : public ops::Plan {
  public:
   AtenPlan(const Row& row, std::span<const Value> values,
            std::unique_ptr<const Computation> computation,
-           std::vector<std::shared_ptr<TensorDesc>> results)
-      : Plan(row.function, ops::Surface::kAclnn),
-        computation_(std::move(computation)),
-        results_(std::move(results)) {
+           std::span<const std::shared_ptr<TensorDesc>> results)
+      : Plan(row.function, ops::Surface::kAclnn), computation_(std::move(computation)) {
     kernel_ = "aten";
     may_alias_ = true;
     any_address_ = true;
@@ -59,15 +60,11 @@ class AtenPlan final : public ops::Plan {
     own_threads_ = true;
     in_place_ = !row.parameters.empty() && row.parameters[0].updated() && !row.parameters[0].list();
     int64_t elements = 0;
-    for (const bool outputs : {false, true}) AddTensors(row, values, outputs, &elements);
+    for (const bool outputs : {false, true}) AddTensors(row, values, results, outputs, &elements);
     small_ = elements <= kSmall;
   }
 
   Status Make() const { return CheckMemory(); }
-
-  TensorDesc Planned(const TensorDesc& given) const override {
-    return static_cast<int32_t>(given.dtype) == kInt4 ? BytesOf(given) : given;
-  }
 
   // The storages of a call of the same words.
   ops::Storages StoragesOf(std::span<const Value> values) const {
@@ -96,7 +93,7 @@ class AtenPlan final : public ops::Plan {
       const Failure failure = computation_->Run(addresses.first(slots_.size()),
                                                 small_ ? 1 : runtime::NumThreads(), &found);
       if (failure.code != 0) return {ACL_ERROR_RT_INTERNAL_ERROR, failure.words};
-      for (const FoundShape& shape : found) SetShape(results_[shape.tensor].get(), shape.sizes);
+      for (const FoundShape& shape : found) SetShape(shape);
       return {};
     } catch (const std::bad_alloc&) {
       return {ACL_ERROR_RT_MEMORY_ALLOCATION, {}};
@@ -105,7 +102,9 @@ class AtenPlan final : public ops::Plan {
 
  private:
   // `slots_` gets the plan's number of each tensor in the order of the parameters.
-  void AddTensors(const Row& row, std::span<const Value> values, bool outputs, int64_t* elements) {
+  void AddTensors(const Row& row, std::span<const Value> values,
+                  std::span<const std::shared_ptr<TensorDesc>> results, bool outputs,
+                  int64_t* elements) {
     size_t at = 0;
     for (size_t i = 0; i < row.parameters.size(); ++i) {
       const Parameter& parameter = row.parameters[i];
@@ -118,7 +117,11 @@ class AtenPlan final : public ops::Plan {
         if (slots_.size() <= at) slots_.resize(at + 1);
         if (parameter.output() == outputs) {
           slots_[at] = static_cast<size_t>(num_tensors());
-          AddTensor(parameter.name, Planned(*desc), outputs, true, parameter.updated());
+          const bool packed = static_cast<int32_t>(desc->dtype) == kInt4;
+          ops::TensorSlot& slot = AddTensor(parameter.name, packed ? BytesOf(*desc) : *desc,
+                                            outputs, true, parameter.updated());
+          if (packed) slot.packed = std::make_shared<const TensorDesc>(*desc);
+          if (at < results.size()) slot.found = results[at];
           *elements += desc->NumElements();
         }
         ++at;
@@ -126,14 +129,14 @@ class AtenPlan final : public ops::Plan {
     }
   }
 
-  static void SetShape(TensorDesc* desc, const std::vector<int64_t>& sizes) {
+  void SetShape(const FoundShape& found) const {
+    TensorDesc* const desc = tensor(static_cast<int>(slots_[found.tensor])).found.get();
     if (desc == nullptr) return;
-    desc->shape = base::Dims(sizes.data(), static_cast<int>(sizes.size()));
+    desc->shape = base::Dims(found.sizes.data(), static_cast<int>(found.sizes.size()));
     desc->strides = base::ContiguousStrides(desc->shape);
   }
 
   const std::unique_ptr<const Computation> computation_;
-  const std::vector<std::shared_ptr<TensorDesc>> results_;
   std::vector<size_t> slots_;
 };
 
@@ -160,7 +163,7 @@ ops::CallWords WordsOf(const Row& row, std::span<const Value> values) {
 }
 
 Status MakeNew(const Row& row, std::span<const Value> values,
-               std::vector<std::shared_ptr<TensorDesc>> results,
+               std::span<const std::shared_ptr<TensorDesc>> results,
                std::shared_ptr<const ops::Plan>* plan) {
   const Backend* const backend = LoadedBackend();
   if (backend == nullptr) {
@@ -171,7 +174,7 @@ Status MakeNew(const Row& row, std::span<const Value> values,
   if (failure.code != 0) {
     return {failure.code, std::string(row.function) + ": " + failure.words};
   }
-  auto made = std::make_shared<AtenPlan>(row, values, std::move(computation), std::move(results));
+  auto made = std::make_shared<AtenPlan>(row, values, std::move(computation), results);
   PORTACL_RETURN_IF_ERROR(made->Make());
   *plan = std::move(made);
   return {};
@@ -180,10 +183,10 @@ Status MakeNew(const Row& row, std::span<const Value> values,
 }  // namespace
 
 Status MakePlan(const Row& row, std::span<const Value> values,
-                std::vector<std::shared_ptr<TensorDesc>> results, ops::PlannedCall* planned) {
+                std::span<const std::shared_ptr<TensorDesc>> results, ops::PlannedCall* planned) {
   const ops::CallWords words = WordsOf(row, values);
   if (words.too_many() || !results.empty()) {
-    return MakeNew(row, values, std::move(results), &planned->plan);
+    return MakeNew(row, values, results, &planned->plan);
   }
   if (std::shared_ptr<const ops::Plan> plan = ops::FindRecentPlan(words)) {
     const auto storages = static_cast<const AtenPlan&>(*plan).StoragesOf(values);
@@ -193,7 +196,7 @@ Status MakePlan(const Row& row, std::span<const Value> values,
     }
   }
   const uint64_t warnings = base::WarningsOfThread();
-  PORTACL_RETURN_IF_ERROR(MakeNew(row, values, std::move(results), &planned->plan));
+  PORTACL_RETURN_IF_ERROR(MakeNew(row, values, results, &planned->plan));
   ops::KeepIfSeen(words, planned->plan, warnings);
   return {};
 }

@@ -4,7 +4,6 @@
 
 #include <memory>
 #include <span>
-#include <vector>
 
 #include "aten/backend.h"
 #include "aten/row.h"
@@ -18,7 +17,7 @@ namespace portacl::aten {
 // checks of types, strides and shapes (ACLNN_ERR_PARAM_INVALID); memory. `results` is empty, or has
 // a view at the number of each tensor that gets its shape from the run.
 base::Status MakePlan(const Row& row, std::span<const Value> values,
-                      std::vector<std::shared_ptr<base::TensorDesc>> results,
+                      std::span<const std::shared_ptr<base::TensorDesc>> results,
                       ops::PlannedCall* planned);
 
 }  // namespace portacl::aten

@@ -16,17 +16,14 @@ using base::Status;
 class MaskedSelectPlan final : public ops::Plan {
  public:
   MaskedSelectPlan(const Call& call, const base::Dims& shape)
-      : Plan(call.op, call.surface),
-        loop_(shape),
-        outputs_(call.out.tensor->shape),
-        selected_(call.selected) {
+      : Plan(call.op, call.surface), loop_(shape), outputs_(call.out.tensor->shape) {
     kernel_ = "companion";
     late_addresses_ = call.surface == ops::Surface::kAclnn;
     for (const Operand& operand : call.inputs) {
       AddTensor(operand.name, *operand.tensor, false, true);
       loop_.Add(*operand.tensor);
     }
-    AddTensor(call.out.name, *call.out.tensor, true, true);
+    AddTensor(call.out.name, *call.out.tensor, true, true).found = call.selected;
     outputs_.Add(*call.out.tensor);
     loop_.Coalesce();
     outputs_.Coalesce();
@@ -55,13 +52,12 @@ class MaskedSelectPlan final : public ops::Plan {
       outputs_.Scatter(0, elements[2], store_, Compute::kInteger, total, found, values.data());
       total += found;
     }
-    if (selected_ != nullptr) selected_->shape[0] = total;
+    if (base::TensorDesc* const selected = tensor(2).found.get()) selected->shape[0] = total;
   }
 
  private:
   Loop loop_;
   Loop outputs_;
-  std::shared_ptr<base::TensorDesc> selected_;
   Loader load_ = nullptr;
   Loader load_mask_ = nullptr;
   Storer store_ = nullptr;

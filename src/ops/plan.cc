@@ -76,14 +76,21 @@ Plan::Plan(const Call& call)
                    call.signature().CountOf(Form::kWritten));
 }
 
-void Plan::AddTensor(const char* name, const base::TensorDesc& desc, bool output, bool active,
-                     bool updated) {
+TensorSlot& Plan::AddTensor(const char* name, const base::TensorDesc& desc, bool output,
+                            bool active, bool updated) {
   TensorSlot& slot = tensors_.emplace_back(name, desc, output, active, updated);
   if (slot.nonempty) {
     slot.span = SpanOf(desc);
     if (desc.has_storage) slot.storage_bytes = StorageBytes(desc);
   }
   if (!output) ++num_inputs_;
+  return slot;
+}
+
+std::string Plan::LayoutDifference(int index, const base::TensorDesc& given) const {
+  const TensorSlot& slot = tensor(index);
+  if (slot.found.get() == &given) return {};  // may have the shape of an earlier run
+  return base::LayoutDifference(slot.packed != nullptr ? *slot.packed : slot.desc, given);
 }
 
 Storages Plan::PlannedStorages() const {

@@ -69,8 +69,10 @@ struct TensorSlot {
   bool active;   // read or written at all; an output that the mask leaves out is not
   bool updated;  // an output that is read as well
   bool nonempty;
-  ByteSpan span{};             // if it has elements
-  int64_t storage_bytes = -1;  // -1: negative, or more than 64 bits hold
+  ByteSpan span{};                                   // if it has elements
+  int64_t storage_bytes = -1;                        // -1: negative, or more than 64 bits hold
+  std::shared_ptr<base::TensorDesc> found{};         // the caller's view: a run sets its shape
+  std::shared_ptr<const base::TensorDesc> packed{};  // the view where `desc` has its bytes
 
   bool has_elements() const { return nonempty; }
 };
@@ -151,8 +153,8 @@ class Plan {
   Storages PlannedStorages() const;
   // Whether a planned address is null that a run needs. It is to come after phase 1.
   bool LacksAddress() const;
-  // What a tensor of this layout is to the plan.
-  virtual base::TensorDesc Planned(const base::TensorDesc& given) const { return given; }
+  // How a caller's view differs from the planned one, as base::LayoutDifference() says it.
+  std::string LayoutDifference(int index, const base::TensorDesc& given) const;
   // Null for a tensor that is not read or written. The storages have passed the checks.
   Elements ElementsAt(const Storages& storages) const;
 
@@ -160,8 +162,8 @@ class Plan {
   Plan(const char* op, Surface surface) : refusals_(op, surface), device_(DeviceOf(surface)) {}
   explicit Plan(const Call& call);
   // Inputs first. `updated`: an output that is read as well.
-  void AddTensor(const char* name, const base::TensorDesc& desc, bool output, bool active,
-                 bool updated = false);
+  TensorSlot& AddTensor(const char* name, const base::TensorDesc& desc, bool output, bool active,
+                        bool updated = false);
   // The rules on memory that every operator shares, on the planned addresses: see operators' docs.
   base::Status CheckMemory() const;
 

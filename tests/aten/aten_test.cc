@@ -354,6 +354,40 @@ TEST_F(Aten, ARunFindsTheShapeOfSomeOutputs) {
   EXPECT_EQ(out.Get(2), 4);
 }
 
+TEST_F(Aten, RunsThatFindAShapeMayFollowEachOther) {
+  Tensor self(Element::kFloat, {4});
+  Tensor out(Element::kInt64, {4, 1});
+  DeviceTensor from(&self);
+  DeviceTensor to(&out);
+  const TensorHandle handles[] = {from.args().Make(), to.args().Make()};
+  uint64_t size = 0;
+  aclOpExecutor* executor = nullptr;
+  ASSERT_EQ(aclnnNonzeroGetWorkspaceSize(handles[0].get(), handles[1].get(), &size, &executor),
+            ACLNN_SUCCESS);
+  ASSERT_EQ(aclSetAclOpExecutorRepeatable(executor), ACLNN_SUCCESS);
+  for (const int64_t zeros : {3, 0, 4, 1}) {  // 4: nothing is found
+    SCOPED_TRACE(zeros);
+    self.Fill([&](int64_t i) { return i < zeros ? 0.0 : 1.0; });
+    from.Upload();
+    ASSERT_EQ(aclSetOutputTensorAddr(executor, 0, handles[1].get(), to.address()), ACLNN_SUCCESS)
+        << TakeMessage();
+    ASSERT_EQ(aclnnNonzero(nullptr, size, executor, stream_), ACLNN_SUCCESS) << TakeMessage();
+    ASSERT_EQ(aclrtSynchronizeStream(stream_), ACL_SUCCESS);
+    int64_t* dims = nullptr;
+    uint64_t rank = 0;
+    ASSERT_EQ(aclGetViewShape(handles[1].get(), &dims, &rank), ACLNN_SUCCESS);
+    EXPECT_EQ(dims[0], 4 - zeros);
+    delete[] dims;
+    to.Download();
+    for (int64_t i = zeros; i < 4; ++i) EXPECT_EQ(out.Get(i - zeros), i);
+  }
+  const TensorHandle smaller = TensorArgs{{3, 1}, ACL_INT64, ACL_FORMAT_ND, to.address()}.Make();
+  EXPECT_EQ(aclSetOutputTensorAddr(executor, 0, smaller.get(), to.address()),
+            ACLNN_ERR_PARAM_INVALID);
+  EXPECT_THAT(TakeMessage(), HasSubstr("shape [3, 1], wanted [4, 1]"));
+  EXPECT_EQ(aclDestroyAclOpExecutor(executor), ACLNN_SUCCESS);
+}
+
 TEST_F(Aten, WrongCallsAreRefusedInPyTorchsWords) {
   Tensor self = Counted({2, 3});
   Tensor out(Element::kFloat, {2, 3});
@@ -410,7 +444,7 @@ TEST_F(Aten, CallsThatShareAPlanHaveTheirOwnResults) {
   }
 }
 
-// Small calls, computed at once, and large ones. The second equal call finds the first one's plan.
+// Small calls, computed at once, and large ones.
 TEST_F(Aten, AddressesMayComeAfterPhase1) {
   for (const int64_t count : {4, 120'000}) {
     Tensor self = Counted({count});
@@ -468,6 +502,70 @@ TEST_F(Aten, PackedElementsMayGetTheirAddressLater) {
   to.Download();
   const double want[] = {1, 2, 0, -1};
   for (int i = 0; i < 4; ++i) EXPECT_NEAR(out.Get(i), std::exp(want[i]), 1e-5);
+}
+
+// A handle of INT4 for a view of a storage of so many elements.
+TensorHandle Packed(const Shape& shape, const Shape& strides, int64_t offset, int64_t storage,
+                    void* address) {
+  return TensorHandle(aclCreateTensor(shape.data(), shape.size(), ACL_INT4, strides.data(), offset,
+                                      ACL_FORMAT_ND, &storage, 1, address));
+}
+
+TEST_F(Aten, PackedElementsLieInTheirStorage) {
+  const DeviceMemory memory(64);
+  const TensorHandle out = TensorArgs{{3}, ACL_FLOAT, ACL_FORMAT_ND, memory.get()}.Make();
+  struct Case {
+    int64_t stride, offset;
+    const char* words;
+  };
+  constexpr int64_t kMost = INT64_MAX;
+  for (const Case& one :
+       {Case{int64_t{1} << 62, 0,
+             "self has shape [3] and strides [4611686018427387904], whose "
+             "extent exceeds 64 bits"},
+        Case{kMost / 2, 3, "whose extent exceeds 64 bits"}, Case{kMost / 2, 1, "its storage"},
+        Case{1, kMost, "whose extent exceeds 64 bits"}, Case{1, -1, "its storage"},
+        Case{1, -3, "its storage"}}) {
+    for (void* const address : {memory.get(), static_cast<void*>(nullptr)}) {
+      SCOPED_TRACE(testing::Message() << one.stride << ' ' << one.offset << ' ' << address);
+      const TensorHandle self = Packed({3}, {one.stride}, one.offset, 8, address);
+      ASSERT_NE(self.get(), nullptr) << TakeMessage();
+      uint64_t size = 0;
+      aclOpExecutor* executor = nullptr;
+      EXPECT_EQ(aclnnExpGetWorkspaceSize(self.get(), out.get(), &size, &executor),
+                ACLNN_ERR_PARAM_INVALID);
+      EXPECT_THAT(TakeMessage(), HasSubstr(one.words));
+    }
+  }
+}
+
+TEST_F(Aten, PackedElementsHaveTheLayoutOfPhase1) {
+  const DeviceMemory memory(64);
+  const TensorHandle out = TensorArgs{{2, 2}, ACL_FLOAT, ACL_FORMAT_ND, memory.get()}.Make();
+  void* const at = memory.get();
+  const TensorHandle self = Packed({2, 2}, {2, 1}, 0, 8, at);
+  uint64_t size = 0;
+  aclOpExecutor* executor = nullptr;
+  ASSERT_EQ(aclnnExpGetWorkspaceSize(self.get(), out.get(), &size, &executor), ACLNN_SUCCESS)
+      << TakeMessage();
+  const TensorHandle same = Packed({2, 2}, {2, 1}, 0, 8, at);
+  EXPECT_EQ(aclSetInputTensorAddr(executor, 0, same.get(), at), ACLNN_SUCCESS) << TakeMessage();
+  struct Case {
+    TensorHandle handle;
+    const char* words;
+  };
+  const Case cases[] = {
+      {Packed({2, 2}, {1, 2}, 0, 8, at), "strides [1, 2], wanted [2, 1]"},
+      {Packed({2, 2}, {2, 1}, 1, 8, at), "offset 1, wanted 0"},
+      {Packed({4}, {1}, 0, 8, at), "shape [4], wanted [2, 2]"},
+      {Packed({2, 2}, {INT64_MAX, INT64_MAX}, 1, 8, at), "strides"},
+      {TensorArgs{{2}, ACL_UINT8, ACL_FORMAT_ND, at}.Make(), "data type UINT8, wanted INT4"},
+  };
+  for (const Case& one : cases) {
+    EXPECT_EQ(aclSetInputTensorAddr(executor, 0, one.handle.get(), at), ACLNN_ERR_PARAM_INVALID);
+    EXPECT_THAT(TakeMessage(), HasSubstr(one.words));
+  }
+  EXPECT_EQ(aclnnExp(nullptr, size, executor, stream_), ACLNN_SUCCESS) << TakeMessage();
 }
 
 TEST_F(Aten, AnEmptyTensorNeedsNoAddress) {

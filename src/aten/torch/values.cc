@@ -62,7 +62,7 @@ View ReadView(const Parameter& parameter, const base::TensorDesc& desc) {
   View view;
   view.type = *type;
   view.packed = dtype == kInt4;
-  view.first = desc.offset % 2;
+  view.first = desc.offset & 1;
   const auto rank = static_cast<size_t>(desc.shape.rank());
   view.sizes.assign(desc.shape.data(), desc.shape.data() + rank);
   view.strides.assign(desc.strides.data(), desc.strides.data() + rank);
