@@ -478,9 +478,18 @@ TEST_F(ResampleTest, EqualsTheReferenceOfOneColumn) {
     c.backward = false;
     c.in = {random.Integer(1, 300), random.Integer(2, 60)};
     c.out = {random.Coin() ? c.in[0] : random.Integer(16, 300), 1};
-    c.scales = {};
+    if (!c.scales.empty()) c.scales.resize(c.in.size());
+    if (random.Integer(0, 3) == 0) {  // volumes that keep their depth
+      const int64_t depth = random.Integer(1, 4);
+      c.in.insert(c.in.begin(), depth);
+      c.out.insert(c.out.begin(), depth);
+      c.scales = {};
+    }
+    ASSERT_TRUE(portacl::runtime::SetNumThreads(static_cast<int>(random.Integer(1, 5))));
     ExpectSameBytes(c, random);
   }
+  ResampleCase wide = {.in = {30000, 5}, .out = {26000, 1}, .n = 1, .c = 3};
+  ExpectSameBytes(wide, random);
 }
 
 // What is too large for the caches is written past them.

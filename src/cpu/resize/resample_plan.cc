@@ -124,7 +124,8 @@ void SetLayout(const Params& p, const ResampleTarget& target, ResampleKernelPlan
   // Where rows are used more than once, 16 bits are widened once for all.
   const bool wide = base::DTypeSize(p.dtype) == sizeof(F);
   // An enlarged pixel costs as much as a vector more if its last channels fill none.
-  const bool reduces = p.h.to * p.w.to <= p.h.from * p.w.from;
+  const bool reduces = static_cast<double>(p.h.to) * static_cast<double>(p.w.to) <=
+                       static_cast<double>(p.h.from) * static_cast<double>(p.w.from);
   const bool pairs = plan->inner > 1 && !p.backward && !std::is_integral_v<F> &&
                      !plan->pack_output && (wide || p.h.to <= p.h.from) &&
                      (reduces || (p.c >= 32 && p.c % 16 == 0)) && HasPairs(plan->h) &&
@@ -356,7 +357,7 @@ void CutColumns(int64_t columns, ResampleKernelPlan<F>* plan) {
 }
 
 template <class F>
-void CutBoxes(double bytes, ResampleKernelPlan<F>* plan) {
+void CutTilesAndStrips(double bytes, ResampleKernelPlan<F>* plan) {
   plan->slots = bytes < static_cast<double>(kGrainBytes) ? 1 : runtime::NumThreads();
   const int64_t wanted = plan->slots == 1 ? 1 : 4 * plan->slots;  // boxes
   const ResampleTaps<F>& w = plan->w;
@@ -400,6 +401,12 @@ void CutBoxes(double bytes, ResampleKernelPlan<F>* plan) {
       twice ? std::max<int64_t>(8, static_cast<int64_t>(std::min(4 * again, 1e9))) : 4;
   const int64_t strips = DivideUp(wanted, std::max<int64_t>(boxes / plan->Strips(), 1));
   plan->strip_rows = std::min(plan->strip_rows, std::max(least, DivideUp(h.to, strips)));
+}
+
+template <class F>
+void CutBoxes(double bytes, ResampleKernelPlan<F>* plan) {
+  CutTilesAndStrips(bytes, plan);
+  plan->slots = std::min<int64_t>(plan->slots, std::max<int64_t>(1, plan->Boxes()));
 }
 
 // Rows of few vectors: what is left to do for each is little beside a call. Wider sources are read
@@ -500,12 +507,14 @@ static bool ByPlanes(const ResamplePlan& plan) {
   return std::get<std::unique_ptr<ResampleKernelPlan<F>>>(plan.way)->template Is<ResamplePlanes>();
 }
 
-// Whether planes become one column, which is a sum of few.
+// Whether planes become one column, which is a sum of few. A column is a row of the scratch then,
+// and a thread's work.
 static bool HasOneColumn(const Params& p) {
-  constexpr int64_t kFewTaps = 4, kRows = 16;
+  constexpr int64_t kFewTaps = 4, kRows = 16, kMostRows = 1 << 16;
   const bool pixels = p.c > 1 && p.input_stride[1] == 1;
   return p.w.to == 1 && !p.w.identity && p.w.Count(0) <= kFewTaps && p.h.to >= kRows &&
-         p.d.identity && !p.backward && !pixels && p.dtype != base::DType::kUInt8;
+         p.h.to <= kMostRows && p.n * p.c >= runtime::NumThreads() && p.d.identity && !p.backward &&
+         !pixels && p.dtype != base::DType::kUInt8;
 }
 
 // The same with columns as rows: these are summed, still first, and the result is a row.
