@@ -2,6 +2,7 @@
 #include "ops/nearest_axis.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace portacl::ops {
 namespace {
@@ -64,12 +65,14 @@ NearestIndexRule::NearestIndexRule(int64_t in, int64_t out, double scale, Neares
   } else {
     ratio_ = scale > 0 ? 1.0 / scale : static_cast<double>(in) / static_cast<double>(out);
   }
+  // Of a tiny scale it is finite, so that the first output's place is a number; others are outside.
+  ratio_ = std::min(ratio_, static_cast<double>(std::numeric_limits<float>::max()));
 }
 
 int64_t NearestIndexRule::operator()(int64_t o) const {
   const double at = Position(o);
   // Never negative, so that the conversion is the floor (a call of the C library's costs more than
-  // the rest). Compared before it: a tiny scale makes the ratio infinite.
+  // the rest). Compared before it: a tiny scale makes the place infinite.
   return at < static_cast<double>(last_) ? static_cast<int64_t>(at) : last_;
 }
 

@@ -15,6 +15,7 @@
 namespace portacl_test {
 namespace {
 
+using portacl::ops::Nearest;
 using portacl::ops::NearestIndexRule;
 using portacl::ops::NearestTable;
 using portacl::ref::kUpsampleNearestExact;
@@ -72,6 +73,27 @@ TEST(NearestRule, ScalesFromTinyToHugeStayInsideTheImage) {
   // 1 / scale overflows to infinity: the min comes before the conversion to an integer.
   EXPECT_EQ(NearestIndexRule(7, 9, tiny)(0), 6);
   EXPECT_EQ(NearestIndexRule(7, 9, std::numeric_limits<double>::infinity())(8), 0);
+}
+
+// The ratio would be infinite, and the first output's place infinity times 0.
+TEST(NearestRule, TinyScalesHaveOneTable) {
+  for (const double scale : {std::numeric_limits<double>::denorm_min(), 1e-300, 1e-40}) {
+    for (const Nearest kind : {Nearest::kExact, Nearest::kFloor, Nearest::kCorners}) {
+      for (const int64_t out : {5, 96}) {  // of many outputs, places are searched
+        const NearestIndexRule rule(6, out, scale, kind);
+        const NearestTable table(6, out, scale, kind);
+        const int64_t* const begin = table.axis().begin;
+        for (int64_t o = 0; o < out; ++o) {
+          const int64_t i = rule(o);
+          ASSERT_TRUE(begin[i] <= o && o < begin[i + 1]) << scale << ": " << out << " at " << o;
+        }
+      }
+    }
+    for (const int64_t in : {int64_t{6}, int64_t{1} << 25}) {  // calculated in float and in double
+      EXPECT_EQ(NearestIndexRule(in, 5, scale, Nearest::kFloor)(0), 0) << in << ' ' << scale;
+      EXPECT_EQ(NearestIndexRule(in, 5, scale, Nearest::kFloor)(1), in - 1) << in << ' ' << scale;
+    }
+  }
 }
 
 TEST(NearestRule, IntegerRatiosAreExactBelowSixMillion) {
