@@ -140,6 +140,7 @@ def _tensor_calls() -> dict[str, tuple[dict, list]]:
 
 def _network_calls() -> dict[str, tuple[dict, list]]:
     x, y = torch.rand(2, 4, 6).unbind()
+    numbers = torch.tensor([4, 1, 4, 0])
     image, volume = torch.rand(2, 3, 6, 8), torch.rand(1, 2, 4, 6, 8)
     window = {"kernel": [2, 2], "stride": [2, 2], "padding": [0, 0], "count": True}
     block = {"kernel": [2, 2, 2], "stride": [2, 2, 2], "padding": [0, 0, 0], "count": True}
@@ -207,6 +208,10 @@ def _network_calls() -> dict[str, tuple[dict, list]]:
             [F.conv2d(image, filters, padding=1, groups=3)],
         ),
         "Dropout": ({"self": x, "p": 0.5, "mask": torch.zeros(8, dtype=torch.uint8)}, [x]),
+        "EmbeddingDenseBackward": (
+            {"grad": x, "indices": numbers, "num": 5, "padding": 1, "scale": True},
+            [torch.stack((x[3], 0 * x[0], 0 * x[0], 0 * x[0], (x[0] + x[2]) / 2))],
+        ),
         "EmbeddingRenorm": (
             {"selfRef": x, "indices": torch.tensor([1, 3]), "maxNorm": 0.5, "normType": 2.0},
             [aten.embedding_renorm(x, torch.tensor([1, 3]), 0.5, 2.0)],

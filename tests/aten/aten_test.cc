@@ -14,6 +14,7 @@
 #include "aclnnop/aclnn_convolution.h"
 #include "aclnnop/aclnn_convolution_backward.h"
 #include "aclnnop/aclnn_copy.h"
+#include "aclnnop/aclnn_embedding_dense_backward.h"
 #include "aclnnop/aclnn_exp.h"
 #include "aclnnop/aclnn_fill_scalar.h"
 #include "aclnnop/aclnn_foreach_abs.h"
@@ -614,6 +615,31 @@ TEST_F(Aten, AFailedRunIsTheStreamsError) {
             ACL_ERROR_RT_INTERNAL_ERROR);
   EXPECT_THAT(TakeMessage(), HasSubstr("aclnnIndexSelect on stream"));
   EXPECT_EQ(aclrtSynchronizeStream(stream_), ACL_SUCCESS);
+}
+
+// PyTorch counts rows where it does not look at their numbers.
+TEST_F(Aten, ScaledGradientsOfEmbeddingsNeedRows) {
+  Tensor grad(Element::kFloat, {4, 2});
+  grad.Fill(1);
+  Tensor indices(Element::kInt64, {4});
+  Tensor out(Element::kFloat, {4, 2});
+  const DeviceTensor from(&grad);
+  DeviceTensor at(&indices);
+  DeviceTensor to(&out);
+  const TensorHandle handles[] = {from.args().Make(), at.args().Make(), to.args().Make()};
+  const auto gradient = [&](int64_t last) {
+    indices.Fill({0, 1, 1, static_cast<double>(last)});
+    at.Upload();
+    return PORTACL_RUN(aclnnEmbeddingDenseBackward, stream_, handles[0].get(), handles[1].get(), 4,
+                       -1, true, handles[2].get());
+  };
+  ASSERT_EQ(gradient(3), ACLNN_SUCCESS) << TakeMessage();
+  to.Download();
+  for (int64_t i = 0; i < 8; ++i) EXPECT_EQ(out.Get(i), i / 2 == 2 ? 0 : 1);  // of row 1: 2 / 2
+  for (const int64_t row : {int64_t{4}, int64_t{-1}, int64_t{10'000'000'000}}) {
+    EXPECT_EQ(gradient(row), ACL_ERROR_RT_INTERNAL_ERROR);
+    EXPECT_THAT(TakeMessage(), HasSubstr("index out of range"));
+  }
 }
 
 TEST_F(Aten, ExecutorsRepeatWithOtherAddressesAndInGraphs) {

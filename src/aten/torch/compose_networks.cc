@@ -5,6 +5,7 @@
 #include <cmath>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -239,26 +240,27 @@ Tensors BceWithLogitsBackward(const Inputs& in) {
 
 // The mask's layout is the device's own: nobody but the gradient reads it, and that finds the
 // places anew.
-Tensors MaxPoolMask(const Inputs& in) {
-  return {std::get<0>(at::max_pool2d_with_indices(in.t("self"), in.ints("kernel"),
-                                                  in.ints("stride"), in.ints("padding"),
-                                                  in.ints("dilation"), in.b("ceil")))};
+std::tuple<Tensor, Tensor> MaximaAndPlaces(const Inputs& in) {
+  return at::max_pool2d_with_indices(in.t("self"), in.ints("kernel"), in.ints("stride"),
+                                     in.ints("padding"), in.ints("dilation"), in.b("ceil"));
 }
-
+Tensors MaxPoolMask(const Inputs& in) { return {std::get<0>(MaximaAndPlaces(in))}; }
 Tensors MaxPoolMaskBackward(const Inputs& in) {
-  const auto indices = std::get<1>(
-      at::max_pool2d_with_indices(in.t("self"), in.ints("kernel"), in.ints("stride"),
-                                  in.ints("padding"), in.ints("dilation"), in.b("ceil")));
-  return {at::max_pool2d_with_indices_backward(in.t("grad"), in.t("self"), in.ints("kernel"),
-                                               in.ints("stride"), in.ints("padding"),
-                                               in.ints("dilation"), in.b("ceil"), indices)};
+  return {at::max_pool2d_with_indices_backward(
+      in.t("grad"), in.t("self"), in.ints("kernel"), in.ints("stride"), in.ints("padding"),
+      in.ints("dilation"), in.b("ceil"), std::get<1>(MaximaAndPlaces(in)))};
 }
 
 Tensors EmbeddingRenorm(const Inputs& in) {
   Tensor t = in.t("selfRef").clone();
-  return {t.is_meta()
-              ? t
-              : at::embedding_renorm_(t, in.t("indices"), in.d("maxNorm"), in.d("normType"))};
+  if (!t.is_meta()) at::embedding_renorm_(t, in.t("indices"), in.d("maxNorm"), in.d("normType"));
+  return {t};
+}
+// PyTorch counts rows where it does not look at their numbers: index_select() does.
+Tensors EmbeddingDenseBackward(const Inputs& in) {
+  const Tensor grad = in.t("grad"), indices = in.t("indices").to(at::kLong).contiguous();
+  if (in.b("scale")) at::empty({in.i("num")}, grad.options()).index_select(0, indices.flatten());
+  return {at::embedding_dense_backward(grad, indices, in.i("num"), in.i("padding"), in.b("scale"))};
 }
 
 constexpr NamedComposition kAll[] = {
@@ -294,6 +296,7 @@ constexpr NamedComposition kAll[] = {
     {"MaxPoolMask", MaxPoolMask},
     {"MaxPoolMaskBackward", MaxPoolMaskBackward},
     {"EmbeddingRenorm", EmbeddingRenorm},
+    {"EmbeddingDenseBackward", EmbeddingDenseBackward},
 };
 
 }  // namespace
