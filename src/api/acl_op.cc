@@ -19,9 +19,9 @@
 #include "base/checked.h"
 #include "ops/call_timer.h"
 #include "ops/executor.h"
+#include "ops/memory_rules.h"
 #include "ops/profile_rules.h"
 #include "ops/refusal.h"
-#include "ops/workspace_check.h"
 #include "runtime/scratch.h"
 
 namespace portacl::api {

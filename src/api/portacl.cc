@@ -1,5 +1,6 @@
 // The native C API of include/portacl/portacl.h.
 #include "portacl/portacl.h"
+#include "ops/memory_rules.h"
 
 #include <fmt/format.h>
 
@@ -24,7 +25,6 @@
 #include "ops/call_timer.h"
 #include "ops/executor.h"
 #include "ops/settings.h"
-#include "ops/workspace_check.h"
 #include "runtime/fp_env.h"
 #include "runtime/parallel.h"
 #include "runtime/scratch.h"

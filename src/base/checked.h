@@ -1,6 +1,9 @@
-// Arithmetic on sizes that reports overflow instead of wrapping.
+// Arithmetic on sizes that reports overflow, or stops at the largest value, instead of wrapping.
 #ifndef PORTACL_BASE_CHECKED_H_
 #define PORTACL_BASE_CHECKED_H_
+
+#include <cstdint>
+#include <initializer_list>
 
 namespace portacl::base {
 
@@ -16,6 +19,17 @@ template <class T>
 template <class T>
 [[nodiscard]] constexpr bool CheckedSub(T a, T b, T* out) {
   return !__builtin_sub_overflow(a, b, out);
+}
+
+// The product of numbers from 0 on; the largest int64 where 64 bits do not hold it.
+constexpr int64_t SaturatedProduct(std::initializer_list<int64_t> factors) {
+  int64_t product = 1;
+  bool fits = true;
+  for (const int64_t factor : factors) {
+    if (factor == 0) return 0;
+    fits = fits && CheckedMul(product, factor, &product);
+  }
+  return fits ? product : INT64_MAX;
 }
 
 }  // namespace portacl::base

@@ -1,4 +1,4 @@
-// Sizes as multiples.
+// Quotients and multiples, rounded up.
 #ifndef PORTACL_BASE_ROUND_UP_H_
 #define PORTACL_BASE_ROUND_UP_H_
 
@@ -6,6 +6,9 @@
 #include <type_traits>
 
 namespace portacl::base {
+
+// a / b, rounded up; of numbers from 0 on, and b at least 1.
+constexpr int64_t DivideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // The smallest multiple that is not below `value`, both from 0 on; it must fit into T.
 template <class T>

@@ -1,5 +1,4 @@
 // Words of the log of calls: names of the aclnn signatures and of cases, whatever API was called.
-#include "ops/call_log.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -12,6 +11,7 @@
 
 #include "base/checked.h"
 #include "base/log.h"
+#include "ops/call_timer.h"
 
 namespace portacl::ops {
 namespace {

@@ -7,7 +7,6 @@
 #include <new>
 
 #include "base/log.h"
-#include "ops/call_log.h"
 
 namespace portacl::ops {
 

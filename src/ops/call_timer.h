@@ -35,6 +35,11 @@ class CallTimer {
   runtime::TraceTime begin_;
 };
 
+// The log of calls (PORTACL_LOG=calls): one line of comma-separated values for each run of an
+// operator, which `portacl cases from-log` reads. docs/cases.md documents the fields. Nothing for a
+// plan that is not logged(). In call_log.cc.
+void LogCall(const Plan& plan, double microseconds);
+
 }  // namespace portacl::ops
 
 #endif  // PORTACL_OPS_CALL_TIMER_H_

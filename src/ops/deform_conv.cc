@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "base/checked.h"
-#include "base/product.h"
 #include "ops/call.h"
 #include "ops/channels_first.h"
 #include "ops/deform_conv_params.h"

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "ops/call_timer.h"
+#include "ops/memory_rules.h"
 #include "ops/settings.h"
-#include "ops/workspace_check.h"
 #include "runtime/fp_env.h"
 #include "runtime/guard.h"
 #include "runtime/memory.h"

@@ -12,7 +12,7 @@
 
 #include "base/checked.h"
 #include "base/log.h"
-#include "runtime/call.h"
+#include "runtime/parallel.h"
 
 namespace portacl::ops {
 namespace {

@@ -3,6 +3,8 @@
 #ifndef PORTACL_OPS_PLAN_H_
 #define PORTACL_OPS_PLAN_H_
 
+#include <fmt/format.h>
+
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -10,14 +12,26 @@
 #include <string>
 #include <vector>
 
+#include "aclnn/aclnn_base.h"
 #include "base/kernel.h"
 #include "base/status.h"
 #include "base/tensor_desc.h"
+#include "cuda/library.h"
 #include "ops/call.h"
-#include "ops/device.h"
 #include "ops/refusal.h"
 
 namespace portacl::ops {
+
+// The GPU that this thread's call through `surface` is planned for, or cuda::kCpu: devices of the
+// ACL API are CPUs.
+inline int32_t DeviceOf(Surface surface) {
+  return surface == Surface::kNative ? cuda::ThreadDevice() : cuda::kCpu;
+}
+
+// A call that CUDA has failed, for another reason than memory.
+inline base::Status RefuseCuda(const Refusals& refusals, const char* error) {
+  return {ACLNN_ERR_INNER, fmt::format("{}: CUDA: {}", refusals.op(), error)};
+}
 
 // The most tensors of an operator of this folder; more would cost a call an allocation.
 inline constexpr int kMaxTensors = 11;

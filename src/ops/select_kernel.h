@@ -18,7 +18,6 @@
 #include "base/kernel.h"
 #include "base/status.h"
 #include "cuda/library.h"
-#include "ops/device.h"
 #include "ops/plan.h"
 #include "ops/refusal.h"
 #include "ops/settings.h"

@@ -15,7 +15,6 @@
 #include "base/checked.h"
 #include "base/dispatch.h"
 #include "base/kernel.h"
-#include "base/product.h"
 #include "ops/deform_conv_params.h"
 #include "ops/listed_kernels.h"
 #include "ref/bilinear_taps.h"

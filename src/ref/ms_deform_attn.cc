@@ -11,9 +11,9 @@
 #include <string_view>
 #include <variant>
 
+#include "base/checked.h"
 #include "base/dispatch.h"
 #include "base/kernel.h"
-#include "base/product.h"
 #include "ops/listed_kernels.h"
 #include "ops/ms_deform_attn_params.h"
 #include "ref/bilinear_taps.h"

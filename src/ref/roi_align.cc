@@ -13,7 +13,6 @@
 #include "base/checked.h"
 #include "base/dispatch.h"
 #include "base/kernel.h"
-#include "base/product.h"
 #include "ops/listed_kernels.h"
 #include "ops/roi_align_params.h"
 #include "runtime/parallel.h"

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "base/fork.h"
-#include "base/once.h"
 #include "base/round_up.h"
 #include "base/settings.h"
 

@@ -15,7 +15,6 @@
 #include <string_view>
 
 #include "base/fork.h"
-#include "base/once.h"
 #include "base/round_up.h"
 #include "base/settings.h"
 #include "runtime/guard_fault.h"

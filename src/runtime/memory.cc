@@ -12,7 +12,6 @@
 
 #include "acl/acl_rt.h"
 #include "base/fork.h"
-#include "base/once.h"
 #include "base/settings.h"
 #include "runtime/block_pool.h"
 #include "runtime/context.h"

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "base/per_thread.h"
-#include "runtime/call.h"
 #include "runtime/fp_env.h"
 #include "runtime/simulation.h"
 #include "runtime/team.h"

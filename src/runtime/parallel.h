@@ -47,6 +47,7 @@ struct Loop {
   void* context;
 };
 void RunLoop(Loop loop);
+void RunCall(uint64_t kind, void (*function)(void* context), void* context);
 }  // namespace internal
 
 // Calls body(begin, end) for disjoint ranges that cover [0, count), on up to NumThreads() threads,
@@ -89,6 +90,19 @@ void ParallelForSlots(int64_t count, int slots, Body&& body) {
   ParallelForRanges(count, slots, [&](int slot, int64_t first, int64_t last) {
     for (int64_t i = first; i < last; ++i) body(slot, i);
   });
+}
+
+// Calls body() once, on this thread or on one of the pool's. Its loops share one
+// region of the pool if the last call of the kind had several loops. Threads come and go once a
+// call, and a loop waits for nobody who has taken nothing of it. `kind` tells calls apart, by what
+// they do and about how much: thread_policy.h decides for each kind whether calls use other threads
+// at all. The body must not throw.
+template <class Body>
+void RunAsOneCall(uint64_t kind, Body&& body) {
+  using Plain = std::remove_reference_t<Body>;
+  internal::RunCall(
+      kind, [](void* context) { (*static_cast<Plain*>(context))(); },
+      const_cast<void*>(static_cast<const void*>(&body)));
 }
 
 }  // namespace portacl::runtime

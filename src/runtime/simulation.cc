@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/call.h"
 #include "runtime/loop_parts.h"
 #include "runtime/parallel.h"
 

@@ -20,7 +20,6 @@
 
 #include "base/fork.h"
 #include "base/json_text.h"
-#include "base/once.h"
 #include "base/settings.h"
 
 namespace portacl::runtime {

@@ -8,7 +8,6 @@
 #include <cstdint>
 
 #include "portacl/portacl.h"
-#include "runtime/call.h"
 #include "runtime/parallel.h"
 
 namespace portacl::runtime {

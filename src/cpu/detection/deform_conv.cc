@@ -6,9 +6,9 @@
 #include <optional>
 #include <string_view>
 
+#include "base/round_up.h"
 #include "cpu/detection/deform_conv_plan.h"
 #include "cpu/detection/run_by_dtype.h"
-#include "cpu/machine/grain.h"
 #include "ops/deform_conv_params.h"
 #include "ops/listed_kernels.h"
 #include "runtime/parallel.h"
@@ -70,7 +70,9 @@ class DeformConv {
 
   F* At(const Part& part, int slot = 0) const { return part.In<F>(workspace_, slot); }
   int64_t Pixels() const { return p_.height * p_.width; }
-  int64_t RowsOf(int64_t count) const { return DivideUp(count, g_.shape.rows) * g_.shape.rows; }
+  int64_t RowsOf(int64_t count) const {
+    return base::DivideUp(count, g_.shape.rows) * g_.shape.rows;
+  }
   PointTile<F> Points(int slot) const { return {g_.tile_points, At(g_.points, slot)}; }
   // Where the points of a kernel tap and offset group begin in a tile's arrays.
   int64_t PointsOf(int64_t tap, int64_t group) const {
@@ -173,7 +175,7 @@ class DeformConv {
   // By panels of outputs: for each element of a column, the weights of the panel's outputs.
   void PackWeights() const {
     const int64_t width = g_.shape.width, outputs = p_.group_outputs();
-    const int64_t panels = DivideUp(outputs, width), depth = g_.runs * g_.run;
+    const int64_t panels = base::DivideUp(outputs, width), depth = g_.runs * g_.run;
     runtime::ParallelForSlots(p_.groups * panels, g_.slots, [&](int /*slot*/, int64_t i) {
       F* const panel = At(g_.weights) + i * depth * width;
       const int64_t first = i % panels * width;
@@ -216,15 +218,15 @@ class DeformConv {
   void ForOutputs(const Use& use) const {
     constexpr int64_t kOutputs = 8;
     const int64_t all = p_.out_channels;
-    runtime::ParallelForSlots(DivideUp(all, kOutputs), g_.slots, [&](int /*slot*/, int64_t i) {
-      use(i * kOutputs, std::min(all, (i + 1) * kOutputs));
-    });
+    runtime::ParallelForSlots(
+        base::DivideUp(all, kOutputs), g_.slots,
+        [&](int /*slot*/, int64_t i) { use(i * kOutputs, std::min(all, (i + 1) * kOutputs)); });
   }
 
   // By panels of a column's elements: for each output, the weights of the panel's elements.
   void PackBack() const {
     const int64_t width = g_.shape.width, outputs = p_.group_outputs();
-    const int64_t panels = DivideUp(g_.run, width);
+    const int64_t panels = base::DivideUp(g_.run, width);
     const auto& s = p_.weight.stride;
     ForOutputs([&](int64_t begin, int64_t end) {
       for (int64_t i = 0; i < g_.runs * panels; ++i) {
@@ -273,7 +275,7 @@ class DeformConv {
     const PointVector<F> d;
     const auto height = hn::Set(d, static_cast<F>(p_.height));
     const auto width = hn::Set(d, static_cast<F>(p_.width));
-    const int64_t lanes = Length(d), end = DivideUp(tile.count, lanes) * lanes;
+    const int64_t lanes = Length(d), end = base::DivideUp(tile.count, lanes) * lanes;
     for (F* const array : {points.tx, points.ty, points.attention}) {
       std::fill(array + at + tile.count, array + at + end, F{0});
     }
@@ -312,7 +314,7 @@ class DeformConv {
   // ---- the function -----------------------------------------------------------------------------
 
   void ForwardOf(int64_t n) const {
-    const int64_t tiles = DivideUp(p_.positions(), g_.tile);
+    const int64_t tiles = base::DivideUp(p_.positions(), g_.tile);
     runtime::ParallelForSlots(tiles, g_.slots, [&](int slot, int64_t i) {
       const Tile tile{n, i * g_.tile, std::min(g_.tile, p_.positions() - i * g_.tile)};
       F* const columns = At(g_.columns, slot);
@@ -333,7 +335,7 @@ class DeformConv {
   // What a panel writes behind its group's outputs, the next group overwrites.
   void Multiply(const Tile& tile, const F* columns, F* outputs) const {
     const int64_t width = g_.shape.width, rows = RowsOf(tile.count);
-    const int64_t panels = DivideUp(p_.group_outputs(), width), depth = g_.runs * g_.run;
+    const int64_t panels = base::DivideUp(p_.group_outputs(), width), depth = g_.runs * g_.run;
     for (int64_t i = 0; i < p_.groups * panels; ++i) {
       const int64_t group = i / panels, o = group * p_.group_outputs() + i % panels * width;
       const F* const panel = At(g_.weights) + i * depth * width;
@@ -402,7 +404,7 @@ class DeformConv {
 
   // The gradients of a tile's outputs, and its points.
   void ReadTile(const Tile& tile) const {
-    const int64_t blocks = p_.grad_output.has ? DivideUp(p_.out_channels, kBlock) : 0;
+    const int64_t blocks = p_.grad_output.has ? base::DivideUp(p_.out_channels, kBlock) : 0;
     const int64_t planes = NeedsColumnGrads() || NeedsSamples() ? p_.taps() * p_.offset_groups : 0;
     runtime::ParallelForSlots(blocks + planes, g_.slots, [&](int /*slot*/, int64_t i) {
       if (i < blocks) return ReadGradOutput(tile, i * kBlock);
@@ -453,14 +455,15 @@ class DeformConv {
     if (AddsToWeights() && p_.columns.has) ReadColumns(p_.columns, tile, At(g_.columns));
     if (!multiplies && !NeedsSamples()) return;
     const int64_t step = PartOf(tile);
-    runtime::ParallelForSlots(DivideUp(tile.count, step), g_.slots, [&](int /*slot*/, int64_t i) {
-      const int64_t first = i * step, last = std::min(tile.count, first + step);
-      if (multiplies) MultiplyBack(first, last);
-      if (!NeedsSamples()) return;
-      ForPlanes([&](int64_t tap, int64_t group) {
-        Sample(Points(0), PointsOf(tap, group), tap, group, first, last, At(g_.columns));
-      });
-    });
+    runtime::ParallelForSlots(
+        base::DivideUp(tile.count, step), g_.slots, [&](int /*slot*/, int64_t i) {
+          const int64_t first = i * step, last = std::min(tile.count, first + step);
+          if (multiplies) MultiplyBack(first, last);
+          if (!NeedsSamples()) return;
+          ForPlanes([&](int64_t tap, int64_t group) {
+            Sample(Points(0), PointsOf(tap, group), tap, group, first, last, At(g_.columns));
+          });
+        });
   }
   template <class Use>
   void ForPlanes(const Use& use) const {
@@ -471,7 +474,7 @@ class DeformConv {
   // What a panel writes behind its run, the next one overwrites.
   void MultiplyBack(int64_t first, int64_t last) const {
     const int64_t width = g_.shape.width, outputs = p_.group_outputs();
-    const int64_t panels = DivideUp(g_.run, width);
+    const int64_t panels = base::DivideUp(g_.run, width);
     for (int64_t run = 0; run < g_.runs; ++run) {
       for (int64_t i = 0; i < p_.groups * panels; ++i) {
         const int64_t group = i / panels;
@@ -489,13 +492,13 @@ class DeformConv {
   // image's owners, some channels each, are few and take longest: they come last, where a thread
   // takes one index at a time.
   void AddTile(const Tile& tile) const {
-    const int64_t blocks = std::max<int64_t>(1, DivideUp(p_.channels, kBlock));
-    const int64_t part = DivideUp(blocks, std::min<int64_t>(g_.slots, blocks)) * kBlock;
-    const int64_t owners = p_.input_grad.has ? DivideUp(p_.channels, part) : 0;
-    const int64_t width = g_.shape.width, of_run = DivideUp(g_.run, width);
+    const int64_t blocks = std::max<int64_t>(1, base::DivideUp(p_.channels, kBlock));
+    const int64_t part = base::DivideUp(blocks, std::min<int64_t>(g_.slots, blocks)) * kBlock;
+    const int64_t owners = p_.input_grad.has ? base::DivideUp(p_.channels, part) : 0;
+    const int64_t width = g_.shape.width, of_run = base::DivideUp(g_.run, width);
     const int64_t panels = AddsToWeights() ? p_.groups * g_.runs * of_run : 0;
     const int64_t step = PartOf(tile);
-    const int64_t parts = p_.wants_point_grads() ? DivideUp(tile.count, step) : 0;
+    const int64_t parts = p_.wants_point_grads() ? base::DivideUp(tile.count, step) : 0;
     runtime::ParallelForSlots(panels + parts + owners, g_.slots, [&](int slot, int64_t i) {
       if (i < panels) {
         return AddPanel(tile, i / of_run / g_.runs, i / of_run % g_.runs, i % of_run * width,
@@ -529,7 +532,7 @@ class DeformConv {
   }
   // Of a panel: for each output of the group, the panel's elements.
   F* TotalsAt(int64_t group, int64_t run, int64_t panel) const {
-    const int64_t at = (group * g_.runs + run) * DivideUp(g_.run, g_.shape.width) + panel;
+    const int64_t at = (group * g_.runs + run) * base::DivideUp(g_.run, g_.shape.width) + panel;
     return At(g_.totals) + at * p_.group_outputs() * g_.shape.width;
   }
   void WriteWeightGrad() const {

@@ -1,13 +1,12 @@
 // Plans of deformable convolution: whether the kernels serve a call, the size of tiles, and the
 // workspace.
 #include "cpu/detection/deform_conv_plan.h"
+#include "base/checked.h"
 
 #include <algorithm>
 #include <initializer_list>
 
-#include "base/product.h"
 #include "base/round_up.h"
-#include "cpu/machine/grain.h"
 #include "runtime/parallel.h"
 
 namespace portacl::cpu {
@@ -44,7 +43,7 @@ int64_t TileOf(const DeformConvParams& p, const Geometry& g) {
   if (p.backward) return Geometry::kBlock;
   constexpr int64_t kElements = int64_t{1} << 17;
   const int64_t wanted = std::clamp<int64_t>(kElements / g.column, g.shape.rows, 96);
-  const int64_t shared = DivideUp(p.positions(), g.slots);
+  const int64_t shared = base::DivideUp(p.positions(), g.slots);
   return std::max(g.shape.rows, base::RoundUp(std::min(wanted, shared), g.shape.rows));
 }
 

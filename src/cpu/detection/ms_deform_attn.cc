@@ -8,9 +8,9 @@
 #include <string_view>
 #include <type_traits>
 
+#include "base/round_up.h"
 #include "cpu/detection/ms_deform_attn_plan.h"
 #include "cpu/detection/run_by_dtype.h"
-#include "cpu/machine/grain.h"
 #include "ops/listed_kernels.h"
 #include "ops/ms_deform_attn_params.h"
 #include "runtime/parallel.h"
@@ -66,14 +66,16 @@ class MsDeformAttn {
   template <class Use, class Finish>
   void ForTiles(const Use& use, const Finish& finish) const {
     const int64_t rows = p_.batch * p_.queries * p_.heads;
-    runtime::ParallelForSlots(DivideUp(rows, g_.tile_rows), g_.slots, [&](int slot, int64_t i) {
-      const PointTile<F> tile = TileOf(slot);
-      const int64_t first = i * g_.tile_rows;
-      const TileRows of{first, 1, std::min(g_.tile_rows, rows - first)};
-      LocateRows(p_, levels_, of, tile);
-      for (int64_t r = 0; r < of.count; ++r) use(tile, r * g_.row_points, first + r);
-      finish(tile, of);
-    });
+    runtime::ParallelForSlots(base::DivideUp(rows, g_.tile_rows), g_.slots,
+                              [&](int slot, int64_t i) {
+                                const PointTile<F> tile = TileOf(slot);
+                                const int64_t first = i * g_.tile_rows;
+                                const TileRows of{first, 1, std::min(g_.tile_rows, rows - first)};
+                                LocateRows(p_, levels_, of, tile);
+                                for (int64_t r = 0; r < of.count; ++r)
+                                  use(tile, r * g_.row_points, first + r);
+                                finish(tile, of);
+                              });
   }
 
   void SumRows() const {

@@ -1,12 +1,11 @@
 // Plans of multi-scale deformable attention: whether the kernels serve a call, how large tiles are,
 // how many threads are worth it, and where the parts of the workspace begin.
 #include "cpu/detection/ms_deform_attn_plan.h"
+#include "base/checked.h"
 
 #include <algorithm>
 
-#include "base/product.h"
 #include "base/round_up.h"
-#include "cpu/machine/grain.h"
 #include "cpu/machine/machine.h"
 #include "runtime/parallel.h"
 
@@ -45,11 +44,11 @@ void Cut(const Params& p, Geometry* g) {
 // there are too few for the threads.
 void CutHeads(const Params& p, Geometry* g) {
   constexpr int64_t kBlock = 16;
-  const int64_t blocks = std::max<int64_t>(1, DivideUp(p.channels, kBlock));
+  const int64_t blocks = std::max<int64_t>(1, base::DivideUp(p.channels, kBlock));
   const int64_t heads = std::max<int64_t>(1, p.batch * p.heads);
-  const int64_t wanted = g->slots == 1 ? 1 : DivideUp(2 * g->slots, heads);
-  const int64_t part_blocks = DivideUp(blocks, std::min(wanted, blocks));
-  g->parts = DivideUp(blocks, part_blocks);
+  const int64_t wanted = g->slots == 1 ? 1 : base::DivideUp(2 * g->slots, heads);
+  const int64_t part_blocks = base::DivideUp(blocks, std::min(wanted, blocks));
+  g->parts = base::DivideUp(blocks, part_blocks);
   g->part_channels = std::min(part_blocks * kBlock, std::max<int64_t>(1, p.channels));
 }
 

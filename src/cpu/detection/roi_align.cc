@@ -11,8 +11,8 @@
 #include <type_traits>
 
 #include "base/dispatch.h"
+#include "base/round_up.h"
 #include "cpu/detection/roi_align_plan.h"
-#include "cpu/machine/grain.h"
 #include "ops/listed_kernels.h"
 #include "ops/roi_align_params.h"
 #include "runtime/parallel.h"
@@ -81,7 +81,7 @@ class RoiAlign {
   Task TaskOf(int slot, int64_t i) const {
     const int64_t part = i % g_.parts, block = i / g_.parts % g_.blocks;
     const int64_t all = p_.backward ? p_.height : p_.rois;
-    const int64_t each = DivideUp(all, g_.parts);
+    const int64_t each = base::DivideUp(all, g_.parts);
     const int64_t first = std::min(all, part * each);
     return {i / g_.parts / g_.blocks,
             block * kLanes,

@@ -1,14 +1,14 @@
 // Plans of RoiAlign and the making of a roi's tables. Plain C++: coordinates have the bits of
 // ops/roi_align_params.h on every instruction set.
 #include "cpu/detection/roi_align_plan.h"
+#include "base/checked.h"
+#include "base/round_up.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "base/dispatch.h"
-#include "base/product.h"
-#include "cpu/machine/grain.h"
 #include "runtime/parallel.h"
 
 namespace portacl::cpu {
@@ -44,7 +44,7 @@ int SlotsOf(const RoiAlignParams& p) {
 int64_t PartsOf(const RoiAlignParams& p, const Geometry& g) {
   if (g.slots <= 1) return 1;
   const int64_t most = p.backward ? p.height : std::max<int64_t>(p.rois, 1);
-  return std::min(most, DivideUp(2 * g.slots, p.images * g.blocks));
+  return std::min(most, base::DivideUp(2 * g.slots, p.images * g.blocks));
 }
 
 // Cuts the sums of a gradient into some owners for each slot. An owner lists the points of all bins
@@ -57,9 +57,9 @@ void CutSums(const RoiAlignParams& p, int64_t block, RoiPointsGeometry* g) {
     return;
   }
   g->part = std::min(g->pixel, kBlocks * block);
-  const int64_t parts = DivideUp(g->pixel, g->part);
-  g->strips =
-      std::clamp<int64_t>(DivideUp(kOwners * g->slots, parts), 1, DivideUp(p.height, kFewestRows));
+  const int64_t parts = base::DivideUp(g->pixel, g->part);
+  g->strips = std::clamp<int64_t>(base::DivideUp(kOwners * g->slots, parts), 1,
+                                  base::DivideUp(p.height, kFewestRows));
 }
 
 // Maxima and rotated rois.
@@ -72,7 +72,7 @@ std::optional<RoiAlignPlan> PlanPoints(const RoiAlignParams& p) {
   const int64_t pixels = base::SaturatedProduct({p.height, p.width});
   const int64_t bins = base::SaturatedProduct({p.pooled_height, p.pooled_width});
   if (pixels >= (1 << 30) || bins >= (1 << 30) || p.channels >= (1 << 30)) return std::nullopt;
-  g.pixel = DivideUp(std::max<int64_t>(p.channels, 1), kBlock) * kBlock;
+  g.pixel = base::DivideUp(std::max<int64_t>(p.channels, 1), kBlock) * kBlock;
   const auto& s = p.image_stride;
   g.copies = p.backward ? !p.rotated : s[1] != 1 || s[2] != p.width * s[3];
   const int64_t size = SumBytes(p.dtype), pixel_bytes = g.pixel * size;
@@ -111,12 +111,12 @@ std::optional<RoiAlignPlan> PlanRoiAlign(const RoiAlignParams& p, int64_t lanes)
   auto& g = std::get<Geometry>(plan.way);
   g.y_taps = MostTaps(p.pooled_height, p.samples, p.height);
   g.x_taps = MostTaps(p.pooled_width, p.samples, p.width);
-  g.blocks = DivideUp(p.channels, lanes);
+  g.blocks = base::DivideUp(p.channels, lanes);
   g.slots = SlotsOf(p);
   g.parts = PartsOf(p, g);
   if (g.y_taps > kMostExtent || g.x_taps > kMostExtent) return std::nullopt;
   const int64_t table = TableBytes(p, g, size), vector = lanes * size;
-  const int64_t strip_rows = p.backward ? DivideUp(p.height, g.parts) : p.height;
+  const int64_t strip_rows = p.backward ? base::DivideUp(p.height, g.parts) : p.height;
   const int64_t slab = base::SaturatedProduct({strip_rows, p.width, vector});
   const int64_t tile = base::SaturatedProduct({p.pooled_height, p.pooled_width, vector});
   if (slab > kMostBytes || tile > kMostBytes || p.rois > kMostBytes / table) return std::nullopt;

@@ -15,8 +15,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "base/round_up.h"
 #include "cpu/detection/roi_align_plan.h"
-#include "cpu/machine/grain.h"
 #include "ops/roi_align_params.h"
 #include "runtime/parallel.h"
 
@@ -266,8 +266,8 @@ class RoiPoints {
     runtime::ParallelForSlots(height, g_.slots, [&](int /*slot*/, int64_t i) {
       Clear(At(g_.sums) + ((box.top + i) * p_.width + box.left) * g_.pixel, width * g_.pixel);
     });
-    const int64_t rows = DivideUp(height, g_.strips);
-    const int64_t parts = DivideUp(p_.channels, g_.part);
+    const int64_t rows = base::DivideUp(height, g_.strips);
+    const int64_t parts = base::DivideUp(p_.channels, g_.part);
     runtime::ParallelForSlots(parts * g_.strips, g_.slots, [&](int slot, int64_t i) {
       const int64_t first = i / g_.strips * g_.part, top = box.top + i % g_.strips * rows;
       const Owner owner{first, std::min(p_.channels, first + g_.part), top,

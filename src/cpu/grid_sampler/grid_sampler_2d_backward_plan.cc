@@ -9,8 +9,6 @@
 #include "base/round_up.h"
 #include "cpu/grid_sampler/grid_sampler_grain.h"
 #include "cpu/grid_sampler/grid_sampler_layout.h"
-#include "cpu/grid_sampler/grid_sampler_slab_cut.h"
-#include "cpu/machine/grain.h"
 #include "cpu/machine/machine.h"
 #include "runtime/parallel.h"
 
@@ -107,7 +105,7 @@ void ChooseStrips(const Params& p, const Sizes& sizes, int threads, SlabGeometry
   int64_t rows = std::max(kMinStripRows, kSlabTarget / (g->pitch * sizes.cell));
   if (!g->by_image) {  // at least two pieces of work for each thread
     const int64_t blocks = g->blocks.count * g->images;
-    const int64_t wanted = DivideUp(int64_t{2} * threads, blocks);
+    const int64_t wanted = base::DivideUp(int64_t{2} * threads, blocks);
     rows = std::min(rows, std::max(kMinStripRows, s.h / wanted));
   }
   if (rows >= s.h) {
@@ -117,7 +115,7 @@ void ChooseStrips(const Params& p, const Sizes& sizes, int threads, SlabGeometry
   } else {
     g->shift = static_cast<int>(std::bit_width(static_cast<uint64_t>(rows))) - 1;
     rows = int64_t{1} << g->shift;
-    g->strips = DivideUp(s.h, rows);
+    g->strips = base::DivideUp(s.h, rows);
   }
   g->slab_rows = rows + 2 + Halo(s);
 }

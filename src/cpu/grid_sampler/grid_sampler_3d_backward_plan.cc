@@ -1,11 +1,10 @@
 // Cuts a volume's gradients for the threads and books their workspace.
 #include "cpu/grid_sampler/grid_sampler_3d_backward_plan.h"
+#include "base/round_up.h"
 
 #include <algorithm>
 
 #include "cpu/grid_sampler/grid_sampler_grain.h"
-#include "cpu/grid_sampler/grid_sampler_slab_cut.h"
-#include "cpu/machine/grain.h"
 #include "runtime/parallel.h"
 
 namespace portacl::cpu {
@@ -42,7 +41,7 @@ std::optional<Plan> PlanBlocks(const Params& p, const base::PathChoice& choice) 
   blocks.slots = BlockSlots(s, blocks.chunks, threads);
   const bool whole = blocks.slots > 1 || IsEachVolumeSmall(s);
   blocks.slabs = whole ? 1 : std::min({int64_t{threads}, kMostOwnedSlabs, s.d});
-  const int64_t points = DivideUp(PointsOf(s), int64_t{kGroup}) * int64_t{kGroup};
+  const int64_t points = base::DivideUp(PointsOf(s), int64_t{kGroup}) * int64_t{kGroup};
   const int64_t totals = p.want_grid_grad ? 4 * points : 0;
   const int64_t element = s.dtype == base::DType::kDouble ? 8 : 4;
   blocks.slot_elements = BlockBytes(s, SummedBlocks::VoxelElements(p)) / element + totals;

@@ -1,5 +1,6 @@
 // Reads from the CPU and sysfs the facts that plans use.
 #include "cpu/machine/machine.h"
+#include "base/fork.h"
 
 #include <hwy/targets.h>
 #include <unistd.h>
@@ -7,8 +8,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
-
-#include "base/once.h"
 
 #if defined(__x86_64__) || defined(__i386__)
 #include <cpuid.h>

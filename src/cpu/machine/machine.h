@@ -25,6 +25,9 @@ const Machine& ThisMachine();
 // Not null: the answer of ThisMachine(), so that tests can plan for another machine.
 inline const Machine* machine_for_tests = nullptr;
 
+// A call that moves fewer bytes runs on the calling thread: waking another costs as much.
+inline constexpr int64_t kGrainBytes = int64_t{256} << 10;
+
 // What the last cache level counts for at most, for each CPU: more than any CPU's share of those
 // that are built. A virtual machine of 2 CPUs was shown the 300 MiB of a socket, and had what its
 // neighbours left of it. Writing 50 MiB through the caches took twice as long as past them.

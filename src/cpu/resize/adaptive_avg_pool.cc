@@ -15,7 +15,7 @@
 #include <utility>
 
 #include "base/dispatch.h"
-#include "cpu/machine/grain.h"
+#include "base/round_up.h"
 #include "cpu/resize/adaptive_avg_pool_plan.h"
 #include "ops/adaptive_avg_pool_params.h"
 #include "ops/listed_kernels.h"
@@ -389,7 +389,7 @@ class AdaptiveAvgPool {
 
   HWY_NOINLINE void RunChannels(int64_t task, F* divided) const {
     const auto runs = static_cast<int64_t>(g_.axes[1].runs.size());
-    const int64_t groups = DivideUp(runs, g_.group);
+    const int64_t groups = base::DivideUp(runs, g_.group);
     const int64_t h = task % groups * g_.group;
     const int64_t first = task / groups * runs + h;
     const int64_t end = first + std::min(g_.group, runs - h);
@@ -505,7 +505,7 @@ class AdaptiveAvgPool {
       SumChannels<kPoolVectors, true>(some, c);
     }
     while (c < g_.c) {
-      const int64_t vectors = DivideUp(g_.c - c, kLanes);
+      const int64_t vectors = base::DivideUp(g_.c - c, kLanes);
       if (vectors == 1) {
         c += SumChannels<1, true>(some, c);
       } else if (vectors == 2) {

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "base/round_up.h"
-#include "cpu/machine/grain.h"
 #include "cpu/machine/machine.h"
 #include "runtime/parallel.h"
 
@@ -77,8 +76,8 @@ bool SetGroups(const AdaptiveAvgPoolParams& p, uint64_t size, AdaptiveAvgPoolGeo
   const double row =
       static_cast<double>(p.c) * static_cast<double>(size) * static_cast<double>(g->sources * deep);
   const auto rows =
-      static_cast<double>(DivideUp(static_cast<int64_t>(g->source_extents[1].size()), count));
-  const int64_t most = DivideUp(p.n * g->rows(), 4 * g->slots);
+      static_cast<double>(base::DivideUp(static_cast<int64_t>(g->source_extents[1].size()), count));
+  const int64_t most = base::DivideUp(p.n * g->rows(), 4 * g->slots);
   g->group =
       std::clamp<int64_t>(static_cast<int64_t>(kDivided / (row * rows)), 1, std::min(count, most));
   int64_t tall = 0;
@@ -169,7 +168,7 @@ bool SetRows(const AdaptiveAvgPoolParams& p, uint64_t size, int64_t lanes, int64
              AdaptiveAvgPoolGeometry* g) {
   constexpr uint64_t kMostSums = uint64_t{1} << 30;
   if (4 * rows < lanes) return false;
-  g->tasks = DivideUp(rows, lanes);
+  g->tasks = base::DivideUp(rows, lanes);
   const std::array<int64_t, 3>& small = p.pooled_extents;
   constexpr int64_t kVector = 32;  // half of the longest vector of bytes
   g->halves = p.dtype == base::DType::kUInt8 && !p.backward && small[2] >= kVector &&
@@ -233,7 +232,7 @@ std::optional<AdaptiveAvgPoolPlan> PlanAdaptiveAvgPool(const AdaptiveAvgPoolPara
   if (g.channels) {
     g.slot_bytes = base::WholeLines(static_cast<uint64_t>(p.c) * size);
     if (g.divides_sources && !SetGroups(p, size, &g)) return std::nullopt;
-    const auto groups = DivideUp(static_cast<int64_t>(g.axes[1].runs.size()), g.group);
+    const auto groups = base::DivideUp(static_cast<int64_t>(g.axes[1].runs.size()), g.group);
     g.tasks = p.n * static_cast<int64_t>(g.axes[0].runs.size()) * groups;
   } else {
     if (!SetRows(p, size, lanes, rows, &g)) return std::nullopt;

@@ -1,6 +1,7 @@
 // Nearest backward on channels_last tensors: a lane per channel.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/resize/nearest_backward_pixels.cc"
+#include "base/round_up.h"
 #include "cpu/vector/highway.h"
 // Highway first.
 #include <algorithm>
@@ -185,7 +186,7 @@ struct ForwardPixelCell {
     // The last block overlaps its neighbour.
     const auto first = [&](int64_t b) { return std::min(b * lanes, channels - lanes); };
     AddToBlocks<kFirst, kLast>(
-        d, rest, DivideUp(channels, lanes), sums + rest * lanes,
+        d, rest, base::DivideUp(channels, lanes), sums + rest * lanes,
         [&](int64_t b, V sum)
             PORTACL_INLINE_LAMBDA { return hn::Add(sum, LoadWide(d, from + first(b))); },
         [&](int64_t b, V sum) PORTACL_INLINE_LAMBDA { StoreNarrow(sum, d, to + first(b)); });

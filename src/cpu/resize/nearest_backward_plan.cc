@@ -1,5 +1,6 @@
 // Choice of path, index tables and tiles of the gradients of nearest and nearest-exact.
 #include "cpu/resize/nearest_backward_plan.h"
+#include "base/round_up.h"
 
 #include "cpu/machine/machine.h"
 #include "cpu/machine/pages.h"
@@ -36,7 +37,7 @@ bool MakePermutation(const ops::NearestAxis& w, int64_t channels, int64_t lanes,
   plan.columns = w.in * channels;
   plan.sources = w.out * channels;
   plan.lanes = lanes;
-  const auto blocks = static_cast<size_t>(DivideUp(plan.columns, lanes));
+  const auto blocks = static_cast<size_t>(base::DivideUp(plan.columns, lanes));
   if (most > kMaxVectors) return false;  // of so many sources nothing may be listed
   // Calls use(lane, first, count) for the columns of a block: their sources, `channels` apart.
   const auto for_columns = [&](size_t b, const auto& use) {
@@ -63,7 +64,7 @@ bool MakePermutation(const ops::NearestAxis& w, int64_t channels, int64_t lanes,
     plan.window[b] = first;
     span = std::max(span, end - first);
   }
-  const int64_t vectors = std::max(DivideUp(span, lanes), most);
+  const int64_t vectors = std::max(base::DivideUp(span, lanes), most);
   if (vectors > kMaxVectors || vectors * lanes > kMaxWindow) return false;
 
   plan.vectors = vectors;

@@ -11,6 +11,8 @@
 #include <cstdint>
 #include <utility>
 
+#include "base/round_up.h"
+#include "cpu/machine/machine.h"
 #include "cpu/machine/pages.h"
 #include "cpu/resize/nearest_backward_plan.h"
 #include "cpu/resize/nearest_backward_tile-inl.h"
@@ -118,7 +120,7 @@ void ScatterPlanes(const Params& p, const NearestBackwardKernelPlan& plan, bool 
   auto* const output = static_cast<T*>(p.grad_input);
   const int64_t row_bytes = joined * in * static_cast<int64_t>(sizeof(T));
   const int64_t provided = kNearestTileBytes / row_bytes;  // rows, at least one
-  const int64_t rows = DivideUp(planes, joined), grain = 1 + kGrainBytes / row_bytes;
+  const int64_t rows = base::DivideUp(planes, joined), grain = 1 + kGrainBytes / row_bytes;
   runtime::ParallelFor(rows, grain, [&](int64_t first, int64_t last) HWY_ATTR {
     for (int64_t i = first; i < last; ++i) {
       const int64_t plane = i * joined, n = std::min(joined, planes - plane);

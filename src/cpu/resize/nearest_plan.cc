@@ -1,5 +1,6 @@
 // Choice of path, index tables and tiles of nearest and nearest-exact.
 #include "cpu/resize/nearest_plan.h"
+#include "base/round_up.h"
 
 #include <utility>
 
@@ -29,7 +30,7 @@ bool MakePermutation(const std::vector<int64_t>& source, int64_t elements, int64
   plan.lanes = lanes;
   plan.source_elements = elements;
   plan.partial = plan.row < lanes || elements < lanes;
-  plan.blocks = DivideUp(plan.row, lanes);
+  plan.blocks = base::DivideUp(plan.row, lanes);
   plan.period = plan.repeated = 0;
   plan.window.clear();
   plan.index.clear();

@@ -8,7 +8,8 @@
 #include <cstdint>
 
 #include "base/dtype.h"
-#include "cpu/machine/grain.h"
+#include "base/round_up.h"
+#include "cpu/machine/machine.h"
 #include "cpu/machine/pages.h"
 #include "ops/upsample_nearest_exact_params.h"
 
@@ -83,8 +84,8 @@ struct NearestTiling {
   int64_t grain = 1;                            // boxes worth a thread
   bool channels_first = false;  // neighbouring boxes differ in the channel: it is the dense axis
 
-  int64_t BoxesC() const { return DivideUp(c, channels); }
-  int64_t BoxesH() const { return DivideUp(h, rows); }
+  int64_t BoxesC() const { return base::DivideUp(c, channels); }
+  int64_t BoxesH() const { return base::DivideUp(h, rows); }
   int64_t BoxesW() const { return std::max<int64_t>(1, w / columns); }
   int64_t Boxes() const { return n * BoxesC() * BoxesH() * BoxesW(); }
 

@@ -2,6 +2,7 @@
 // window of one or two vectors.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/resize/resample_lookup.cc"
+#include "base/round_up.h"
 #include "cpu/vector/highway.h"
 // Highway first.
 #include <algorithm>
@@ -132,7 +133,7 @@ template <class F, class To>
 void LookUpRows(const ResampleLookups<F>& lookups, const RowsOfW<F, F, To>& some) {
   const int64_t lanes = Length(ComputeTag<F>());
   const int64_t g0 = some.columns.w0 / lanes;
-  const int64_t g1 = DivideUp(some.columns.w1, lanes);
+  const int64_t g1 = base::DivideUp(some.columns.w1, lanes);
   const auto run = [&](auto vectors) {
     int64_t r = 0;
     for (; r + 4 <= some.rows; r += 4) AddLookups<vectors, 4>(lookups, some, r, g0, g1);

@@ -1,5 +1,6 @@
 // Windows of sources for vectors of destinations, and the tables of their places and weights.
 #include "cpu/resize/resample_lookups_plan.h"
+#include "base/round_up.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -77,7 +78,7 @@ bool DescribeGroups(const ResampleTaps<F>& w, int64_t lanes, int64_t vectors, do
   lookups->vectors = vectors;
   lookups->need = std::max(w.from, window);
   lookups->groups.clear();
-  lookups->groups.reserve(static_cast<size_t>(DivideUp(w.to, lanes)));
+  lookups->groups.reserve(static_cast<size_t>(base::DivideUp(w.to, lanes)));
   int64_t indices = 0, weights = 0, empty = 0;
   for (int64_t o0 = 0; o0 < w.to; o0 += lanes) {
     ResampleGroup& group = lookups->groups.emplace_back();

@@ -8,6 +8,7 @@
 // Borders are looked up, or done one by one.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/resize/resample_periodic.cc"
+#include "base/round_up.h"
 #include "cpu/vector/highway.h"
 // Highway first.
 #include <algorithm>
@@ -61,7 +62,7 @@ HWY_NOINLINE void AddElements(const RowsOfW<F, Ti, To>& some, To* const* to, int
 
 template <class To>
 constexpr int64_t LineUp(int64_t n) {
-  return DivideUp(n, kLineOf<To>) * kLineOf<To>;
+  return base::DivideUp(n, kLineOf<To>) * kLineOf<To>;
 }
 
 // Destinations [w0, first) and [end, w1) of a tile, which were made in the rows of scratch.
@@ -248,7 +249,7 @@ template <class F, class To>
 void Expand(const ResampleExpand<F>& expand, const RowsOfW<F, F, To>& some) {
   const int64_t w0 = some.columns.w0, w1 = some.columns.w1;
   const int64_t P = expand.ratio, lanes = Length(ComputeTag<F>());
-  const int64_t first = std::clamp(expand.first, DivideUp(w0, P), DivideUp(w1, P));
+  const int64_t first = std::clamp(expand.first, base::DivideUp(w0, P), base::DivideUp(w1, P));
   const int64_t end = std::clamp(expand.end, first, w1 / P);
   if (end - first < lanes) return AddElements(some, some.to, w0, w1);
   const bool edges = some.edges != nullptr;

@@ -1,5 +1,6 @@
 // Layout, path, cut and scratch of resampling.
 #include "cpu/resize/resample_plan.h"
+#include "base/round_up.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -261,8 +262,8 @@ template <class F>
 std::optional<ResampleLookups<F>> FindLookups(const ResampleTaps<F>& w,
                                               const ResampleTarget& target, bool compares) {
   if (!target.fixed) return std::nullopt;
-  const auto blocks =
-      static_cast<double>(DivideUp(w.from, target.block) + DivideUp(w.to, target.block));
+  const auto blocks = static_cast<double>(base::DivideUp(w.from, target.block) +
+                                          base::DivideUp(w.to, target.block));
   const auto taps = static_cast<double>(w.start[w.to]) / static_cast<double>(target.block);
   const double most = compares ? 10 + 1.25 * (blocks * 5.6 + taps * 1.5) : kAnyCost;
   return MakeLookups(w, target.lanes, std::numeric_limits<int64_t>::max(), most);
@@ -371,13 +372,13 @@ void CutTilesAndStrips(double bytes, ResampleKernelPlan<F>* plan) {
   const int64_t columns = plan->inner > 1 ? std::min(w.to, pixels) : w.to;
   CutColumns(columns, plan);
   if (plan->RowsOnly()) {
-    plan->strip_rows = std::max(plan->batch, DivideUp(plan->planes, 4 * wanted));
-    plan->strip_rows = DivideUp(plan->strip_rows, plan->batch) * plan->batch;
-    const int64_t tiles = DivideUp(wanted, DivideUp(plan->planes, plan->strip_rows));
+    plan->strip_rows = std::max(plan->batch, base::DivideUp(plan->planes, 4 * wanted));
+    plan->strip_rows = base::DivideUp(plan->strip_rows, plan->batch) * plan->batch;
+    const int64_t tiles = base::DivideUp(wanted, base::DivideUp(plan->planes, plan->strip_rows));
     if (plan->inner == 1 && tiles > 1 && !plan->pack_input && plan->planar == 0 &&
         !plan->template Is<ResamplePlanes>()) {
       constexpr int64_t kStep = 1024;  // whole lines, and whole vectors of groups
-      CutColumns(std::min(w.to, DivideUp(w.to, tiles * kStep) * kStep), plan);
+      CutColumns(std::min(w.to, base::DivideUp(w.to, tiles * kStep) * kStep), plan);
     }
     return;
   }
@@ -399,8 +400,8 @@ void CutTilesAndStrips(double bytes, ResampleKernelPlan<F>* plan) {
   const double again = static_cast<double>(plan->h_ring.flight) / std::max(from_rows, 1e-9);
   const int64_t least =
       twice ? std::max<int64_t>(8, static_cast<int64_t>(std::min(4 * again, 1e9))) : 4;
-  const int64_t strips = DivideUp(wanted, std::max<int64_t>(boxes / plan->Strips(), 1));
-  plan->strip_rows = std::min(plan->strip_rows, std::max(least, DivideUp(h.to, strips)));
+  const int64_t strips = base::DivideUp(wanted, std::max<int64_t>(boxes / plan->Strips(), 1));
+  plan->strip_rows = std::min(plan->strip_rows, std::max(least, base::DivideUp(h.to, strips)));
 }
 
 template <class F>

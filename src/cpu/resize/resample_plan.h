@@ -22,7 +22,7 @@
 
 #include "base/half.h"
 #include "base/kernel.h"
-#include "cpu/machine/grain.h"
+#include "base/round_up.h"
 #include "ops/resample_params.h"
 
 namespace portacl::cpu {
@@ -43,7 +43,7 @@ inline constexpr int64_t kLineBytes = 64;
 template <class F>
 int64_t RowStride(int64_t elements) {
   constexpr auto kLine = static_cast<int64_t>(kLineBytes / sizeof(F));
-  return (DivideUp(elements, kLine) | 1) * kLine;
+  return (base::DivideUp(elements, kLine) | 1) * kLine;
 }
 
 // By the type of the weights: what results between the axes are, in scratch.
@@ -317,7 +317,7 @@ struct ResampleKernelPlan {
   bool Is() const {
     return std::holds_alternative<Way>(way);
   }
-  int64_t Strips() const { return DivideUp(RowsOnly() ? planes : h.to, strip_rows); }
+  int64_t Strips() const { return base::DivideUp(RowsOnly() ? planes : h.to, strip_rows); }
   int64_t Boxes() const {
     return (RowsOnly() ? 1 : planes) * Strips() * static_cast<int64_t>(tiles.size());
   }

@@ -1,5 +1,6 @@
 // What of small planes is used, and where in memory that is.
 #include "cpu/resize/resample_planes_plan.h"
+#include "base/round_up.h"
 
 #include <algorithm>
 #include <array>
@@ -145,7 +146,7 @@ std::optional<ResamplePlanes> MakePlanes(const ResampleTarget& target,
   // What is left out must be worth runs that are short, and zeros; and few runs of these.
   constexpr int64_t kMostCleared = 4096;
   const auto blocks = [&](const RunCount& count) {
-    return count.runs * DivideUp(count.length, target.block);
+    return count.runs * base::DivideUp(count.length, target.block);
   };
   const auto cost = [&](const RunCount& count) {
     return count.runs * count.length + blocks(count) * target.block;
@@ -188,7 +189,7 @@ std::optional<ResamplePlanes> MakePlanes(const ResampleTarget& target,
 template <class F>
 bool AreRowsTiny(const ResampleTarget& target, const ResampleKernelPlan<F>& plan) {
   const int64_t N = target.block;
-  if (2 * plan.planes < DivideUp(plan.planes, N) * N) return false;
+  if (2 * plan.planes < base::DivideUp(plan.planes, N) * N) return false;
   const auto [from, to] = UsedRanges(plan.w, plan.backward);
   const auto [least, most] = std::minmax({from[1] - from[0], to[1] - to[0]});
   if (most > 2 * N) return false;

@@ -2,6 +2,7 @@
 // axis.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/resize/resample_rows.cc"
+#include "base/round_up.h"
 #include "cpu/vector/highway.h"
 // Highway first.
 #include "cpu/resize/resample_rows-inl.h"
@@ -199,16 +200,16 @@ void AddShortRows(const ShortRows<F>& rows, const Ti* from, int64_t from_row, To
                   int64_t to_row, int64_t n) {
   constexpr int64_t kMost = 6;
   const int64_t lanes = Length(ComputeTag<F>());
-  const int64_t vectors = DivideUp(n, lanes);
-  const int64_t parts = vectors <= kMost ? 1 : DivideUp(vectors, kMost);
+  const int64_t vectors = base::DivideUp(n, lanes);
+  const int64_t parts = vectors <= kMost ? 1 : base::DivideUp(vectors, kMost);
   for (int64_t x = 0, part = 0; part < parts; ++part) {
     // Parts begin at lines.
     const int64_t end =
-        parts == 1 ? n : std::min(n, DivideUp(vectors * (part + 1) / parts, 2) * 2 * lanes);
+        parts == 1 ? n : std::min(n, base::DivideUp(vectors * (part + 1) / parts, 2) * 2 * lanes);
     const auto run = [&](auto count) {
       AddShortRowsOf<count, F>(rows, from + x, from_row, to + x, to_row, end - x);
     };
-    switch (DivideUp(end - x, lanes)) {
+    switch (base::DivideUp(end - x, lanes)) {
       case 1:
         run(std::integral_constant<size_t, 1>());
         break;
