@@ -550,7 +550,7 @@ class TaskBuilder {
     const auto given = options_.modes.find(list.native);
     return given == options_.modes.end() ? "" : given->second;
   }
-  // The kernel's extents are the weight's, where there is one.
+  // If there is a weight, its extents are the kernel's.
   std::vector<int64_t> KernelSize(const Parameter& list) {
     const std::string option = OptionName(list.native), text = ListText(list);
     if (text.empty()) {

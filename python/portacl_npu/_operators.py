@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from dataclasses import dataclass, field
 
-# What stays the plugin's: memory, views and copies of memory, which need no operator, or one that
+# What stays the plugin's: memory, views and copies of memory. They need no operator, or one that
 # portacl has.
 _MEMORY = frozenset(
     """
@@ -31,14 +31,14 @@ _ALLOCATE = "empty.memory_format"
 # kernel takes int32 where the parts would not.
 _WHOLE_NUMBERS = frozenset({"one_hot"})
 
-# Parts of names of what has no dense tensors, or none of the program's.
+# Parts of names: operators without dense tensors, or without tensors of the program.
 _OTHER_TENSORS = """
     sparse quantize mkldnn _nested _test_ _csr _coo jagged _dyn_quant q_per_channel q_scale
     q_zero_point int_repr from_file
 """.split()
 
-# Parts of names of operators that take CPU tensors (indices, lengths, a number for each tensor)
-# beside the device's.
+# Parts of names: operators that take CPU tensors (indices, lengths, a number for each tensor)
+# beside tensors of the device.
 _WITH_HOSTS = """
     index pack lstm gru rnn tensor_split _foreach_copy _foreach_addcmul.Tensor
     _foreach_addcmul_.Tensor _foreach_addcdiv.Tensor _foreach_addcdiv_.Tensor

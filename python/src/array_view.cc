@@ -106,7 +106,7 @@ std::string Text(nb::handle object) {
 std::string Describe(dlpack::DataType type) {
   static constexpr std::array<const char*, 7> kCodes = {"int",    "uint",    "float", "opaque",
                                                         "bfloat", "complex", "bool"};
-  // Whole names: the exponent's and the mantissa's bits say more than the size.
+  // Whole names: the bits of exponent and mantissa say more than the size.
   static constexpr std::array<const char*, 11> kNarrow = {
       "float8_e3m4",     "float8_e4m3",   "float8_e4m3b11fnuz", "float8_e4m3fn",
       "float8_e4m3fnuz", "float8_e5m2",   "float8_e5m2fnuz",    "float8_e8m0fnu",

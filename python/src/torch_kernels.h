@@ -31,8 +31,8 @@ class TorchKernels {
   TorchKernels& operator=(const TorchKernels&) = delete;
 
   const std::vector<std::string>& names() const { return names_; }
-  // Whether calls from now on reach PyTorch's own kernels (see FindStockKernels), torchvision's
-  // operators the kernels in Python, or portacl's, as they do at first.
+  // True: calls from now on reach PyTorch's own kernels (see FindStockKernels), and torchvision's
+  // operators the kernels in Python. False, as at first: they reach portacl's kernels.
   void StandAside(bool aside);
 
  private:

@@ -73,8 +73,8 @@ inline constexpr std::array kRows = {
         .pools = true},
 };
 
-// Whether portacl has the element type of the call's tensor; other integers than uint8 are
-// PyTorch's. So are, in pooling, empty tensors, tensors without a batch, and a few long rows.
+// Whether portacl has the element type of the call's tensor. PyTorch keeps integers other than
+// uint8. In pooling it keeps empty tensors, tensors without a batch, and a few long rows.
 bool Serves(const Row& row, const torch_abi::Value* stack);
 
 void Call(const Row& row, torch_abi::Value* stack);

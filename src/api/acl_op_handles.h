@@ -14,7 +14,7 @@
 
 namespace portacl::api {
 
-// A data type is no integer: an operator that wants the one refuses the other.
+// A data type is not an integer: an operator that wants one of the two refuses the other.
 enum class DataTypeAttribute : int32_t {};
 
 using AttributeValue = std::variant<bool, int64_t, float, std::string, std::vector<int64_t>,

@@ -42,7 +42,7 @@ struct GraphRow {
   base::Status (*read)(const GraphOperator& op, const Tensors& tensors, const HostLists& lists,
                        std::unique_ptr<GraphCall>* call);
   std::array<const char*, 5> lists = {};  // names of the inputs that are lists, null elsewhere
-  // Gives tensors the axes that the operator's have, if the call's differ; null: they do not.
+  // Gives the call's tensors the axes of the operator's tensors. Null: they have the same axes.
   void (*view)(const GraphOperator& op, const HostLists& lists, Tensors* tensors) = nullptr;
 };
 

@@ -14,7 +14,7 @@ using portacl::api::Unsupported;
 
 namespace {
 
-// No client asks these before an operator, so their code cannot be taken for an operator's.
+// Clients do not ask these before an operator, so no client takes their code for an operator's.
 int32_t NoDriver(const char* function) {
   return portacl::api::Guarded(function, [] {
     return portacl::runtime::Error(ACL_ERROR_RT_FEATURE_NOT_SUPPORT,

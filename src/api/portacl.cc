@@ -50,8 +50,8 @@ portacl::ops::Storages StoragesOf(const portacl::ops::Plan& plan, void* const* t
   return storages;
 }
 
-// Whether the call's memory is the GPU's. A kernel that reads other memory fails, and with it every
-// later call of CUDA's in this process.
+// Whether the call's memory is on the GPU. A kernel that reads other memory fails, and so does
+// every later CUDA call in this process.
 Status CheckGpuMemory(const portacl::ops::Plan& plan, const portacl::ops::Storages& storages,
                       const void* workspace) {
   const auto check = [&](const char* name, const void* address) -> Status {

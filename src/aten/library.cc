@@ -47,7 +47,7 @@ struct Torch {
   std::string version;
 };
 
-// "2.15" in "'2.15.0+cu132'", "" where there is none.
+// "2.15" from "'2.15.0+cu132'"; "" if the text has no version.
 std::string TwoNumbers(std::string_view text) {
   constexpr std::string_view kDigits = "0123456789";
   const size_t begin = text.find_first_of(kDigits);

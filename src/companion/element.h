@@ -34,8 +34,8 @@ using Storer = void (*)(const void* from, void* to, int64_t stride, int64_t coun
 Loader LoaderOf(base::DType from, Compute to);
 Storer StorerOf(Compute from, base::DType to);
 
-// The integer type of a type's size; for 16 bytes, of 8. Copied as this type, bits stay as they
-// are, also a signalling NaN's.
+// The integer type that has a type's size (of 16 bytes: two of 8). A copy as this type keeps all
+// bits, also of a signalling NaN.
 base::DType BitsOf(base::DType dtype);
 
 // Bytes of one element of a compute type.

@@ -78,7 +78,7 @@ inline void DeleteTable(void* table) { std::free(table); }
 // Bytes of a part of a workspace, so that the next part is aligned for everything.
 constexpr uint64_t Padded(uint64_t bytes) { return (bytes + 255) / 256 * 256; }
 
-// An array of a plan's in the device's memory. Throws std::bad_alloc.
+// An array of a plan in the device's memory. Throws std::bad_alloc.
 template <class T>
 class Table {
  public:

@@ -7,7 +7,7 @@
 
 namespace portacl::cuda {
 
-// Null: there is none.
+// Null: no kernel for these parameters.
 template <class Params>
 const base::Kernel<Params>* KernelFor() {
   return nullptr;

@@ -46,8 +46,8 @@ class Call {
   const Signature& signature() const { return *signature_; }
   Surface surface() const { return surface_; }
   const char* op() const { return op_; }
-  // Spatial axes. If the signature leaves them open, the first tensor's: 2 if that tensor is not
-  // (N, C, L), (N, C, H, W) or (N, C, D, H, W).
+  // The number of spatial axes. If the signature leaves it open, the first tensor decides: 2 if
+  // that tensor is not (N, C, L), (N, C, H, W) or (N, C, D, H, W).
   int axes() const { return axes_; }
 
   // The argument number `index` among the arguments of its form, from 0. Null or 0 if the signature

@@ -32,7 +32,7 @@ inline base::TensorDesc ChannelsFirst(const base::TensorDesc& tensor) {
   return moved;
 }
 
-// Its shape or its strides alone, which cost a call less.
+// Only its shape, or only its strides: that costs a call less.
 inline base::Dims ChannelsFirstShape(const base::TensorDesc& tensor) {
   return HasChannelsLast(tensor) ? ChannelsFirst(tensor.shape) : tensor.shape;
 }

@@ -13,7 +13,7 @@
 
 namespace portacl::ops {
 
-// `input` is the call's, moved to (N, C, D, H, W) if its format is NDHWC.
+// `input` is the call's input, moved to (N, C, D, H, W) if its format is NDHWC.
 template <class Shape>
 Shape ShapeOf(const Call& call, const base::TensorDesc& input, const base::TensorDesc& grid) {
   constexpr int kAxes = std::is_base_of_v<GridSampler3DShape, Shape> ? 3 : 2;

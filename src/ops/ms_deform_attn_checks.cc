@@ -38,8 +38,8 @@ class Checker {
   bool native() const { return call_.surface() == Surface::kNative; }
   const TensorDesc& in(Input index) const { return *call_.input(index); }
 
-  // Tensors of points have one dtype among them: value's or, in the native API, FLOAT beside 16
-  // bits. (That the others have value's is a shared check.)
+  // All tensors of points have one dtype: that of value or, in the native API, FLOAT beside 16
+  // bits. (A shared check compares the other tensors with value.)
   Status PointDTypes() const {
     const base::DType value = in(kValue).dtype;
     const base::DType points = in(kLocation).dtype;

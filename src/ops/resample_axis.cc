@@ -28,7 +28,7 @@ int HalfSupport(ResampleMode mode) {
   if (mode == ResampleMode::kLanczos) return 3;
   return mode == ResampleMode::kCubic || mode == ResampleMode::kAntialiasedCubic ? 2 : 1;
 }
-// Whatever the scale. Cubic keeps its four terms: 0 * infinity is a NaN. Bytes have none.
+// Whatever the scale. Cubic keeps its four terms: 0 * infinity is a NaN. Bytes have no NaN.
 bool IsIdentity(const ResampleRule& rule) {
   return rule.in == rule.out &&
          (rule.mode != ResampleMode::kCubic || rule.fixed != FixedWeights::kNone);

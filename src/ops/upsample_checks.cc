@@ -259,7 +259,7 @@ class Checker : ResizeChecks {
     return from().format == base::Format::kNHWC || from().format == base::Format::kNDHWC;
   }
 
-  // The spatial extents of `shape`, of `tensor`, are equal to a list's.
+  // Whether the spatial extents of `tensor`, with this `shape`, are equal to a list's extents.
   template <class Name>
   Status Fits(const int64_t* extents, const Name& list, const Dims& shape, const char* name,
               const TensorDesc& tensor, Rule rule) const {

@@ -161,7 +161,7 @@ base::Status FindGraph(void* handle, std::shared_ptr<Graph>* graph) {
   return Error(ACL_ERROR_RT_MODEL_CAPTURED, "modelRI {} is still being captured", handle);
 }
 
-// Collects the tasks that take the place of a group's.
+// Collects the tasks that replace the tasks of a group.
 class GroupUpdate final : public Recorder {
  public:
   explicit GroupUpdate(std::shared_ptr<TaskGroup> group) : group_(std::move(group)) {}

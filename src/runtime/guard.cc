@@ -75,8 +75,8 @@ uintptr_t FindOverrun(const GuardRegion& region) {
   return before == data ? 0 : before;
 }
 
-// Without the lock: naming frames takes the loader's, under which constructors of libraries that
-// are being loaded may be waiting for ours.
+// Without the lock: naming frames takes the loader's lock. A constructor of a library that is being
+// loaded may hold that one and wait for ours.
 [[noreturn]] void StopForOverrun(const GuardRegion& region, uintptr_t written) {
   const uintptr_t data = (region.kernel != 0 ? region.kernel : region.user) + region.offset;
   PrintLine("portacl guard: byte {} of an allocation of {} bytes of {} memory was written",

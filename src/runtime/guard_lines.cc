@@ -78,7 +78,7 @@ std::string Demangled(const char* name) {
   return demangled;
 }
 
-// This library's functions that programs call are C's; its others tell their authors alone.
+// Programs call this library's C functions; its other functions tell their authors alone something.
 bool IsInside(const Dl_info& file, const char* name) {
   Dl_info own{};
   return dladdr(&the_library, &own) != 0 && file.dli_fbase == own.dli_fbase &&

@@ -16,8 +16,8 @@ constexpr int kGuardFrames = 24;
 struct GuardStack {
   std::array<void*, kGuardFrames> frames{};
   int count = 0;
-  // The first frame is an instruction that was stopped at; the others, and without this the first
-  // too, are where calls return to.
+  // The first frame is an instruction that was stopped at. All other frames (if this is false, all
+  // frames) are return addresses.
   bool interrupted = false;
 };
 

@@ -47,7 +47,7 @@ void Stream::MakeVisible(Lock& lock) {
   lock.lock();
 }
 
-// Returns the number of the newest task; if that must be demanded, leaves and takes the lock.
+// Returns the newest task's number. If it must be demanded, releases the lock and takes it again.
 uint64_t Stream::DemandAll(Lock& lock) {
   const uint64_t number = enqueued_;
   if (demanded_ < number) {

@@ -70,7 +70,7 @@ struct SharingCounts {
 };
 SharingCounts CountsOfSharing();
 
-// Nanoseconds of a clock that never goes back. Tests give one of their own; null: the system's.
+// Nanoseconds of a clock that never goes back. Tests give their own clock; null: the system's.
 int64_t PolicyClock();
 void SetPolicyClock(int64_t (*clock)());
 

@@ -207,7 +207,7 @@ struct Region {
   std::atomic<bool> led{false};
 };
 
-// Not inlined: in a sanitizer's stack, the bodies' caller would be a function of oneTBB's.
+// Not inlined: else a sanitizer's stack shows a function of oneTBB as the caller of the bodies.
 [[gnu::noinline]] void RunTask(void* context, int32_t index) {
   Region& region = *static_cast<Region*>(context);
   MarkAcquire(&region);
@@ -305,7 +305,7 @@ void PrepareOneTbb() {
 void PrepareArena(int threads) {
   const std::unique_lock lock(state.mutex);
   if (HasArena(threads)) return;
-  // First away with the old one: the smallest control of the process counts.
+  // The old one goes first: the smallest control of the process counts.
   delete state.arena;
   state.arena = nullptr;
   try {

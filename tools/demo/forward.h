@@ -28,7 +28,7 @@ Call SampleGradients(const HostTensor& grad_output, const HostTensor& input, con
 // Enlarging with nearest-exact to height x width.
 HostTensor Enlarge(const HostTensor& input, int64_t height, int64_t width);
 
-// The gradient of Enlarge for an input of these spatial extents; of one in 1D if there is one.
+// The gradient of Enlarge for an input of these spatial extents; with one extent, in 1D.
 Call EnlargeGradient(const HostTensor& grad_output, const Shape& extents);
 
 // A call that has been run by the C++ API, and one of its tensors by its name there.

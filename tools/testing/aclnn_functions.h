@@ -24,7 +24,7 @@ struct AclnnOutcome {
   std::string message;  // the library's, or what it did wrong ("input ... was written")
 };
 
-// Thrown if a call fails; its outcome is the case's.
+// Thrown if a call fails; the outcome of this call is the outcome of the case.
 struct Failed {
   AclnnOutcome outcome;
 };

@@ -51,8 +51,8 @@ void RunNative(Call& call);
 // The same, timed, and without the case in the message.
 void RunNative(Call& call, Timing& timing);
 
-// The kernel that portacl would run it with, "avx2:x2"; "" if it is refused. Of bytes, which
-// this API has not, the one that copies them, whether or not it is refused.
+// The kernel that portacl would run the call with, "avx2:x2"; "" if it is refused. For bytes, which
+// this API lacks, the kernel that copies them, even if the call is refused.
 std::string KernelOf(const Call& call);
 
 }  // namespace portacl::golden

@@ -1,5 +1,5 @@
 // One axis of a sampling point. The place that a coordinate means is in the operator's arithmetic.
-// The taps there, with their weights and derivatives, are in error_bound.h's.
+// The taps there, with their weights and derivatives, are in the arithmetic of error_bound.h.
 #ifndef PORTACL_TOOLS_TESTING_ERROR_BOUND_AXIS_H_
 #define PORTACL_TOOLS_TESTING_ERROR_BOUND_AXIS_H_
 

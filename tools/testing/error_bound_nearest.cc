@@ -39,8 +39,8 @@ Source SourceOf(bool exact, int64_t o, int64_t small, int64_t large, double scal
   return {rule, std::min({rule, in_double, ideal}), std::max({rule, in_double, ideal})};
 }
 
-// The elements of the small tensor that an element of the large one belongs to. `index` is the
-// rule's; there are `others` if the three ways to calculate disagree.
+// The elements of the small tensor that an element of the large one belongs to. The rule gives
+// `index`; there are `others` if the three ways to calculate disagree.
 struct Match {
   int64_t index = 0;
   std::vector<int64_t> others;

@@ -123,7 +123,7 @@ class RefusalMaker {
   std::vector<Case>& cases_;
 };
 
-// Modes that `open` adds to a profile's.
+// Modes that `open` has and a profile lacks.
 void AddModesOfOpen(const Case& base, std::vector<Case>& cases) {
   if (!base.op->sampler()) return;
   GenerateOptions atlas;

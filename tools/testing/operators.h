@@ -99,7 +99,7 @@ Role RoleOf(ops::Kind kind);
 // The function of portacl's own API that plans an operator's calls.
 const ops::Signature& NativeOf(ops::Op op);
 
-// By its name or its aclnn function's; null for any other. The first of several rows.
+// The first row of this name, or of this name of an aclnn function; null if there is none.
 const OperatorRow* FindOperator(std::string_view name);
 
 // Each name once, in the list's order.

@@ -198,7 +198,7 @@ class Judgement {
     largest_second_ = std::max(largest_second_, error);
     mean_second_ += error;
     mean_error_ += element.error;
-    // One rounding is everybody's.
+    // Every library may round once.
     rounding_ = std::max(rounding_, UlpAt(golden_.dtype, v.exact) / 2);
   }
 

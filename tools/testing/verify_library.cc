@@ -270,8 +270,8 @@ class FaultFinder {
     return true;
   }
 
-  // Brings hardships back one by one. If one makes the kernel wrong, its fault is named. Inputs
-  // that the stream writes are not there before, so kOnTheStream does not come back alone.
+  // Brings hardships back one by one. If one makes the kernel wrong, its fault is named.
+  // kOnTheStream does not come back alone: before phase 1 the stream has not written the inputs.
   std::string SeveralFaults(const Wanted& wanted) const {
     Hardships borne = 0;
     std::string faults;

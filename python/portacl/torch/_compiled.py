@@ -214,7 +214,7 @@ def _add_resize(name: str, backward: Enabled, forward: Enabled) -> None:
     for overload, rule in ((packet.vec, from_vector), (packet.default, from_scalars)):
         either = lambda: backward() or forward()  # noqa: E731
         _add_rule(overload, DispatchKey.AutogradCPU, rule, either, forward)
-        # Below autograd PyTorch may take the forward apart, as long as it is PyTorch's.
+        # Below autograd PyTorch may decompose the forward function if that is PyTorch's own.
         _add_rule(overload, DispatchKey.CompositeImplicitAutograd, rule, forward, forward)
 
 

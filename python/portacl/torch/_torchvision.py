@@ -146,7 +146,7 @@ class Replaced:
         if uses_native_kernels:
             self._native = _core.TorchKernels(list(stock), "torchvision")
 
-    # A finder: loads torchvision's module as everybody does, and replaces its kernels then.
+    # A finder of modules: it loads torchvision's module as Python does, then replaces its kernels.
     def find_spec(
         self, name: str, path: Any = None, target: Any = None
     ) -> Optional[importlib.machinery.ModuleSpec]:

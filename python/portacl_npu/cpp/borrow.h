@@ -15,8 +15,8 @@ namespace portacl_npu {
 
 class Borrowed {
  public:
-  // `flat`: tensors are seen as one axis of all their elements. `versions`: the CPU tensors have
-  // versions, which operators count that run on other threads than the call's.
+  // `flat`: tensors are seen as one axis of all their elements. `versions`: the CPU tensors count
+  // their versions, for operators that run on other threads than the call.
   explicit Borrowed(const char* operator_name, bool flat = false, bool versions = false)
       : name_(operator_name), flat_(flat), versions_(versions) {}
   Borrowed(const Borrowed&) = delete;

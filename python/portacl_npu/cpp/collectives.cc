@@ -196,7 +196,7 @@ bool IsMessage(const std::string& name) {
   return name == "c10d::send" || name == "c10d::recv_" || name == "c10d::recv_any_source_";
 }
 
-// The works of coalesced calls as one, in the place of a barrier's, which Python asks for.
+// The works of coalesced calls as one work. Python asks for a barrier's work and gets this one.
 WorkPointer TakeEnded(const std::string& name) {
   if (name != "c10d::barrier" || !ended) return nullptr;
   auto work = c10::make_intrusive<Works>(std::move(*ended));

@@ -119,7 +119,7 @@ PORTACL_NPU_API void portacl_npu_set_generator(int device, void* generator) {
   portacl_npu::SetDefaultGenerator(device, static_cast<c10::GeneratorImpl*>(generator));
 }
 
-// Calls of collectives after begin != 0 and before begin == 0 make one work: the next barrier's.
+// Collectives between begin != 0 and begin == 0 make one work. The next barrier returns it.
 PORTACL_NPU_API void portacl_npu_coalesce(int begin) {
   begin != 0 ? portacl_npu::BeginCoalescing() : portacl_npu::EndCoalescing();
 }

@@ -134,8 +134,8 @@ void WidenSoftmax(const c10::OperatorHandle& op, IValue* arguments) {
   arguments[kHalfToFloat] = false;
 }
 
-// The position of the argument that says what type the result has; the number of arguments where
-// there is none.
+// The position of the argument that says what type the result has; the number of arguments if there
+// is no such argument.
 size_t PositionOfDType(const c10::OperatorHandle& op) {
   size_t at = 0;
   for (const c10::Argument& argument : op.schema().arguments()) {

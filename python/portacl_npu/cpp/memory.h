@@ -23,9 +23,9 @@ void SynchronizeStreamOf(c10::Device device);
 // Such memory goes to the next who asks, so the call waits again. (0.3 us if the stream is idle.)
 c10::DataPtr AllocateForHost(size_t bytes);
 
-// While one lives, what CPU kernels of this thread allocate is device memory. `kLarge`: but for
-// small blocks, which are the host's; most hold no result, and one that does is soon copied.
-// `kAll` is for calls that write nothing there.
+// While one lives, memory that CPU kernels of this thread allocate is device memory. `kLarge`:
+// small blocks stay host memory; most hold no result, and a small result is soon copied. `kAll` is
+// for calls that do not write to this memory.
 class Lending {
  public:
   enum Kind { kNone, kLarge, kAll };

@@ -1,4 +1,4 @@
-// Seeds of the CPU's generators from the device's.
+// Seeds the CPU's generators from the device's generators.
 #include "random.h"
 
 #include <ATen/CPUGeneratorImpl.h>

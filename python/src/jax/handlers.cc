@@ -38,8 +38,8 @@ std::optional<int32_t> DTypeOf(ffi::DataType type) {
   }
 }
 
-// A row-major buffer as a tensor of `rank` axes: axes that vmap put in front count into the first.
-// `rank` is at most the buffer's and PORTACL_MAX_RANK.
+// A row-major buffer as a tensor of `rank` axes: the axes that vmap put in front are joined with
+// the first axis. `rank` is at most the buffer's rank, and at most PORTACL_MAX_RANK.
 portaclTensor TensorOf(const ffi::AnyBuffer& buffer, int32_t rank) {
   portaclTensor tensor{};
   tensor.data = buffer.untyped_data();

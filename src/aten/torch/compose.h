@@ -61,7 +61,7 @@ struct NamedComposition {
   Composition composition;
 };
 
-// Null where there is none of that name.
+// Null if no composition has this name.
 Composition FindComposition(std::string_view name);
 
 // The type that fused kernels compute in.

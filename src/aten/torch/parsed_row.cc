@@ -80,7 +80,7 @@ Mapped ParseArgument(const Row& row, std::string_view text) {
   return mapped;
 }
 
-// "keyword=argument" as both, the keyword "" where there is none.
+// Splits "keyword=argument". Without a "=" the keyword is "".
 std::pair<std::string_view, std::string_view> KeywordOf(std::string_view text) {
   const size_t equals = text[0] == '\'' ? text.npos : text.find('=');
   if (equals == text.npos) return {{}, text};

@@ -191,8 +191,8 @@ HWY_NOINLINE void DotPoints(const PointTile<F>& tile, int64_t first, int64_t cou
   each(std::integral_constant<int, 16>());
 }
 
-// From the dot products of a vector of points, number i and on: the sample's, which is the gradient
-// of the points' weights, and its slopes along x and y.
+// From the dot products of a vector of points, number i and on: the samples of gradOutput, which
+// are the gradients of the points' weights, and their slopes along x and y.
 template <class F, class VP = hn::Vec<PointVector<F>>>
 HWY_INLINE void SlopesAt(const PointTile<F>& tile, int64_t i, VP& weight, VP& slope_x,
                          VP& slope_y) {

@@ -228,8 +228,8 @@ class Sampling {
     }
   }
 
-  // The places of `count` points from `first` on. The result has a bit for each point without a
-  // place on the image: `instead` holds its value. Nearest mode has cells for all points.
+  // The places of `count` points from `first` on. Result: a bit for each point without a place on
+  // the image; its value is in `instead`. In nearest mode all points have cells.
   uint32_t LocateGroup(const T* grid, int64_t first, int64_t count, F* x, F* y, F* instead) const {
     const PointTag<F> d;
     uint32_t none = 0;

@@ -310,7 +310,7 @@ inline bool HasJoinedPairs(const ops::GridSampler2DShape& s, const std::array<in
   return stride[0] == 2 * s.oh * s.ow && HasDensePairs(GridPointsOf(s, stride));
 }
 
-// Whether offsets from the image of a batch's first point reach all elements of its last one's.
+// Whether offsets from the image of a batch's first point reach all of its last point's image.
 inline bool HasJoinedImages(const ops::GridSampler2DShape& s,
                             const std::array<int64_t, 4>& stride) {
   constexpr int64_t kMost = int64_t{1} << 29;

@@ -22,8 +22,8 @@ std::vector<int64_t> SourceTable(const ops::NearestAxis& axis) {
   return source;
 }
 
-// Prepares the permute path for rows of elements: `source` has each one's in a row of `elements`.
-// `ratio`: of equal ratios, else 0. False where a block's sources do not fit one vector.
+// Prepares the permute path for rows of elements. `source` has each element's source in a row of
+// `elements`. `ratio`: 0 unless ratios are equal. False if a block's sources do not fit one vector.
 bool MakePermutation(const std::vector<int64_t>& source, int64_t elements, int64_t ratio,
                      int64_t lanes, NearestForwardKernelPlan& plan) {
   plan.row = static_cast<int64_t>(source.size());

@@ -528,7 +528,7 @@ static Params ColumnsAsRows(const Params& params) {
   return p;
 }
 
-// False where PlanResample() has none. `backward`: sums start as those of a gradient.
+// False if PlanResample() makes no plan. `backward`: sums start as in a gradient.
 template <class F>
 static bool FillResamplePlan(const Params& p, bool backward, int64_t element_size,
                              const ResampleTarget& target, std::string_view path,

@@ -8,8 +8,8 @@
 
 namespace portacl::cpu {
 
-// None if planes are not small as far as they are used. Otherwise a block of them is done at once,
-// and the tables of `plan` become the tables of what is used.
+// No plan if the used parts of planes are not small. Otherwise a block of planes is done at once,
+// and the tables of `plan` become the tables of the used parts.
 template <class F>
 std::optional<ResamplePlanes> MakePlanes(const ResampleTarget& target, ResampleKernelPlan<F>* plan);
 
