@@ -9,6 +9,10 @@ cache=${PORTACL_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/portacl}
 say() { printf '== %s\n' "$*"; }
 die() { printf '%s: %s\n' "$(basename -- "$0")" "$1" >&2; exit "${2:-1}"; }
 
+# needs_number NAME VALUE: ends the script unless the value is a whole number above 0.
+needs_number() { [[ $2 =~ ^[1-9][0-9]{0,8}$ ]] || die "$1 is '$2', wanted a whole number above 0" 2; }
+needs_number PORTACL_JOBS "$jobs"
+
 # die_with LOG WORDS [STATUS]: the log's end goes before the words.
 die_with() { tail -n 60 -- "$1" >&2; die "${@:2}"; }
 
