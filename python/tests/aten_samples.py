@@ -172,6 +172,7 @@ def _by_hand() -> list[tuple[str, tuple]]:
         "reflection_pad3d": (volume, [1, 2, 1, 0, 0, 1]),
         "reflection_pad3d_backward": (torch.rand(1, 2, 4, 5, 8), volume, [1, 2, 1, 0, 0, 1]),
         "pdist": (x, 2.0),
+        "remainder.Scalar": (x, 0.3),  # PyTorch 2.7's samples call remainder.Tensor alone
         "remainder.Scalar_Tensor": (2.5, x),
         "repeat_interleave.Tensor": (torch.tensor([1, 0, 2]), 3),
         "repeat_interleave.self_Tensor": (x, torch.tensor([1, 0, 2]), 1, 3),

@@ -5,6 +5,8 @@
 
 #include <deque>
 #include <functional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "aclnnop/aclnn_add.h"
@@ -13,7 +15,9 @@
 #include "aclnnop/aclnn_masked_select.h"
 #include "aclnnop/aclnn_mul.h"
 #include "aclnnop/aclnn_reduce_sum.h"
+#include "support/api/child_process.h"
 #include "support/api/companion_call.h"
+#include "support/api/stream_in_child.h"
 
 namespace portacl_test {
 namespace {
@@ -92,32 +96,113 @@ std::vector<Operator> Operators() {
   };
 }
 
+void WaitForAddresses(const Operator& op, aclrtStream stream) {
+  SCOPED_TRACE(op.name);
+  Tensors tensors;
+  for (size_t i = 0; i < op.elements.size(); ++i) {
+    const bool last = i > 0 && i + 1 == op.elements.size();
+    const auto count = static_cast<int64_t>(last ? op.result.size() : 4);
+    tensors.Add(op.elements[i], {count});
+  }
+  const std::vector<aclTensor*> handles = tensors.handles();
+  uint64_t size = 0;
+  aclOpExecutor* executor = nullptr;
+  ASSERT_EQ(op.plan(handles, &size, &executor), ACLNN_SUCCESS) << TakeMessage();
+  const DeviceMemory workspace(size);
+  for (size_t i = 0; i < handles.size(); ++i) {
+    EXPECT_EQ(op.run(workspace.get(), size, executor, stream), ACLNN_ERR_PARAM_NULLPTR);
+    EXPECT_THAT(TakeMessage(),
+                HasSubstr(std::string(op.missing[i]) + " has the data address null"));
+    ASSERT_EQ(AclSetTensorAddr(executor, i, handles[i], tensors.address(i)), ACLNN_SUCCESS)
+        << TakeMessage();
+  }
+  // The refused runs have not used up the executor, which serves one.
+  ASSERT_EQ(op.run(workspace.get(), size, executor, stream), ACLNN_SUCCESS) << TakeMessage();
+  ASSERT_EQ(aclrtSynchronizeStream(stream), ACL_SUCCESS);
+  EXPECT_EQ(tensors.Download(handles.size() - 1), op.result);
+}
+
 TEST_F(LateAddresses, EveryKindOfPlanWaitsForThem) {
-  for (const Operator& op : Operators()) {
-    SCOPED_TRACE(op.name);
-    Tensors tensors;
-    for (size_t i = 0; i < op.elements.size(); ++i) {
-      const bool last = i > 0 && i + 1 == op.elements.size();
-      const auto count = static_cast<int64_t>(last ? op.result.size() : 4);
-      tensors.Add(op.elements[i], {count});
-    }
-    const std::vector<aclTensor*> handles = tensors.handles();
-    uint64_t size = 0;
-    aclOpExecutor* executor = nullptr;
-    ASSERT_EQ(op.plan(handles, &size, &executor), ACLNN_SUCCESS) << TakeMessage();
-    const DeviceMemory workspace(size);
-    for (size_t i = 0; i < handles.size(); ++i) {
-      EXPECT_EQ(op.run(workspace.get(), size, executor, stream_), ACLNN_ERR_PARAM_NULLPTR);
-      EXPECT_THAT(TakeMessage(),
-                  HasSubstr(std::string(op.missing[i]) + " has the data address null"));
-      ASSERT_EQ(AclSetTensorAddr(executor, i, handles[i], tensors.address(i)), ACLNN_SUCCESS)
+  for (const Operator& op : Operators()) WaitForAddresses(op, stream_);
+}
+
+// Nobody waits between the two runs: in lazy mode both begin when the second one has its addresses.
+void KeepTheAddressesOfEachRun(aclrtStream stream) {
+  Tensors tensors;
+  for (int i = 0; i < 4; ++i) tensors.Add(Element::kFloat, {4});
+  const std::vector<aclTensor*> handles = tensors.handles();
+  const Operator add = Operators()[0];
+  uint64_t size = 0;
+  aclOpExecutor* executor = nullptr;
+  ASSERT_EQ(add.plan(handles, &size, &executor), ACLNN_SUCCESS) << TakeMessage();
+  ASSERT_EQ(aclSetAclOpExecutorRepeatable(executor), ACLNN_SUCCESS);
+  // The second run adds to the result of the first.
+  for (const auto& [self, out] : {std::pair<size_t, size_t>{0, 2}, {2, 3}}) {
+    const size_t from[] = {self, 1, out};
+    for (size_t i = 0; i < 3; ++i) {
+      ASSERT_EQ(AclSetTensorAddr(executor, i, handles[i], tensors.address(from[i])), ACLNN_SUCCESS)
           << TakeMessage();
     }
-    // The refused runs have not used up the executor, which serves one.
-    ASSERT_EQ(op.run(workspace.get(), size, executor, stream_), ACLNN_SUCCESS) << TakeMessage();
-    ASSERT_EQ(aclrtSynchronizeStream(stream_), ACL_SUCCESS);
-    EXPECT_EQ(tensors.Download(handles.size() - 1), op.result);
+    ASSERT_EQ(aclnnAdd(nullptr, size, executor, stream), ACLNN_SUCCESS) << TakeMessage();
   }
+  ASSERT_EQ(aclrtSynchronizeStream(stream), ACL_SUCCESS) << TakeMessage();
+  EXPECT_EQ(tensors.Download(2), add.result);
+  EXPECT_EQ(tensors.Download(3), (std::vector<double>{3, 6, 3, 6}));
+  EXPECT_EQ(aclDestroyAclOpExecutor(executor), ACLNN_SUCCESS);
+}
+
+TEST_F(LateAddresses, StayWithTheirRun) { KeepTheAddressesOfEachRun(stream_); }
+
+void WaitAndKeep(aclrtStream stream) {
+  for (const Operator& op : Operators()) WaitForAddresses(op, stream);
+  KeepTheAddressesOfEachRun(stream);
+}
+
+TEST(LateAddressesChild, InGuardMode) {
+  PORTACL_IN_CHILD((Environment{{"PORTACL_GUARD", "exit"}}), WithStream(WaitAndKeep));
+}
+
+TEST(LateAddressesChild, InLazyMode) {
+  PORTACL_IN_CHILD((Environment{{"PORTACL_LAZY", "1"}}), WithStream(WaitAndKeep));
+}
+
+TEST(LateAddressesChild, InBothModes) {
+  PORTACL_IN_CHILD((Environment{{"PORTACL_GUARD", "exit"}, {"PORTACL_LAZY", "1"}}),
+                   WithStream(WaitAndKeep));
+}
+
+// Each tensor in its turn gets memory that is freed before phase 2.
+void GiveFreedMemory(aclrtStream stream) {
+  Tensors tensors;
+  for (int i = 0; i < 3; ++i) tensors.Add(Element::kFloat, {4});
+  const std::vector<aclTensor*> handles = tensors.handles();
+  const Operator add = Operators()[0];
+  uint64_t size = 0;
+  aclOpExecutor* executor = nullptr;
+  ASSERT_EQ(add.plan(handles, &size, &executor), ACLNN_SUCCESS) << TakeMessage();
+  const auto set = [&](size_t index, void* address) {
+    EXPECT_EQ(AclSetTensorAddr(executor, index, handles[index], address), ACLNN_SUCCESS)
+        << TakeMessage();
+  };
+  for (size_t i = 0; i < 3; ++i) set(i, tensors.address(i));
+  for (size_t i = 0; i < 3; ++i) {
+    void* freed = nullptr;
+    ASSERT_EQ(aclrtMalloc(&freed, 64, ACL_MEM_MALLOC_HUGE_FIRST), ACL_SUCCESS);
+    set(i, freed);
+    ASSERT_EQ(aclrtFree(freed), ACL_SUCCESS);
+    EXPECT_EQ(aclnnAdd(nullptr, size, executor, stream), ACLNN_ERR_RUNTIME_ERROR);
+    EXPECT_THAT(TakeMessage(), testing::ContainsRegex(std::string("aclnnAdd: .*") + add.missing[i] +
+                                                      " is .*freed memory"));
+    set(i, tensors.address(i));
+  }
+  // The refused runs have not used up the executor.
+  EXPECT_EQ(aclnnAdd(nullptr, size, executor, stream), ACLNN_SUCCESS) << TakeMessage();
+  EXPECT_EQ(aclrtSynchronizeStream(stream), ACL_SUCCESS);
+  EXPECT_EQ(tensors.Download(2), add.result);
+}
+
+TEST(LateAddressesChild, FreedMemoryIsRefusedInGuardMode) {
+  PORTACL_IN_CHILD((Environment{{"PORTACL_GUARD", "1"}}), WithStream(GiveFreedMemory));
 }
 
 // The first run gives the handle of its output another shape than phase 1 saw.
@@ -178,6 +263,17 @@ TEST_F(LateAddresses, OneOfSeveralMayBeMissing) {
   ASSERT_EQ(aclrtSynchronizeStream(stream_), ACL_SUCCESS);
   EXPECT_EQ(tensors.Download(2), add.result);
   EXPECT_EQ(aclDestroyAclOpExecutor(executor), ACLNN_SUCCESS);
+}
+
+TEST_F(LateAddresses, OnesThatAreThereAreCheckedInPhase1) {
+  const DeviceMemory small(8);
+  const TensorHandle self = TensorArgs{{4}, ACL_FLOAT, ACL_FORMAT_ND, small.get()}.Make();
+  const TensorHandle nowhere = TensorArgs{{4}, ACL_FLOAT, ACL_FORMAT_ND, nullptr}.Make();
+  uint64_t size = 0;
+  aclOpExecutor* executor = nullptr;
+  EXPECT_EQ(Operators()[0].plan({self.get(), nowhere.get(), nowhere.get()}, &size, &executor),
+            ACLNN_ERR_PARAM_INVALID);
+  EXPECT_THAT(TakeMessage(), HasSubstr("self has a storage [4] of 16 bytes, but only 8 bytes"));
 }
 
 TEST_F(LateAddresses, OverlapIsFoundInPhase2) {
