@@ -57,7 +57,8 @@ HWY_NOINLINE void MultiplyPanel(const F* HWY_RESTRICT a, int64_t pitch, const F*
   using V = hn::Vec<hn::ScalableTag<F>>;
   const int64_t lanes = Length(d);
   const F *a0 = a, *a3 = a + 3 * pitch;
-  [[maybe_unused]] const F *a6 = a + 6 * pitch, *a9 = a + 9 * pitch;
+  [[maybe_unused]] const F *a6 = nullptr, *a9 = nullptr;
+  if constexpr (kRows > 6) a6 = a + 6 * pitch, a9 = a + 9 * pitch;
 #define PORTACL_DECLARE_ROW(i, first, step) \
   [[maybe_unused]] V low##i = hn::Zero(d), high##i = low##i;
   PORTACL_PANEL_ROWS(PORTACL_DECLARE_ROW)
