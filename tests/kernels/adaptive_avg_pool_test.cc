@@ -7,6 +7,7 @@
 #include <cmath>
 #include <map>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -148,31 +149,40 @@ TEST_F(AdaptiveAvgPoolKernels, EqualTheReferenceOnRandomCases) {
 }
 
 // Rows that are longer than a chunk of columns, with windows across its ends. Windows of many
-// channels, whose sums are made line by line; with 260 they are not.
+// channels, whose sums are made pixel by pixel; with 260 they are not. Planes of channels that
+// stand side by side, more than become rows together.
 TEST_F(AdaptiveAvgPoolKernels, EqualTheReferenceOnLongRows) {
   Random random(FreshSeed());
-  for (const bool backward : {false, true}) {
-    for (const Layout layout : {Layout::kContiguous, Layout::kChannelsLast}) {
-      for (const auto& [image, pooled] :
-           {std::array{Shape{3, 5, 2, 1031}, Shape{3, 5, 1, 7}},
-            std::array{Shape{3, 5, 40, 47}, Shape{3, 5, 3, 1}},
-            std::array{Shape{1, 70, 2, 517}, Shape{1, 70, 2, 600}},
-            std::array{Shape{17, 1, 70, 70}, Shape{17, 1, 1, 1}},
-            std::array{Shape{2, 256, 5, 40}, Shape{2, 256, 2, 2}},
-            std::array{Shape{1, 260, 5, 40}, Shape{1, 260, 3, 2}},
-            std::array{Shape{1, 256, 4, 3, 36}, Shape{1, 256, 2, 1, 2}}}) {
-        PoolCase c{backward, Tensor(Element::kFloat, image, layout),
-                   Tensor(Element::kFloat, pooled, layout)};
-        (backward ? c.pooled : c.image).FillUniform(random, -1, 1);
-        PoolCase want = c;
-        ASSERT_TRUE(RunPool(portacl::ref::kAdaptiveAvgPool, &want));
-        for (const auto& kernel : portacl::cpu::AdaptiveAvgPoolKernels()) {
-          if (!kernel.available()) continue;
-          PoolCase got = c;
-          ASSERT_TRUE(RunPool(kernel, &got));
-          EXPECT_TRUE(backward ? SameAs(want.image, got.image) : SameAs(want.pooled, got.pooled))
-              << kernel.name << portacl_test::ToString(image);
-        }
+  const auto check = [&random](Element element, bool backward, const Shape& image,
+                               const Shape& pooled, Layout from, Layout to) {
+    PoolCase c{backward, Tensor(element, image, from), Tensor(element, pooled, to)};
+    (backward ? c.pooled : c.image).FillUniform(random, -1, 1);
+    PoolCase want = c;
+    ASSERT_TRUE(RunPool(portacl::ref::kAdaptiveAvgPool, &want));
+    for (const auto& kernel : portacl::cpu::AdaptiveAvgPoolKernels()) {
+      if (!kernel.available()) continue;
+      PoolCase got = c;
+      ASSERT_TRUE(RunPool(kernel, &got));
+      EXPECT_TRUE(backward ? SameAs(want.image, got.image) : SameAs(want.pooled, got.pooled))
+          << kernel.name << NameOf(element) << portacl_test::ToString(image);
+    }
+  };
+  const std::array layouts = {std::pair(Layout::kContiguous, Layout::kContiguous),
+                              std::pair(Layout::kChannelsLast, Layout::kChannelsLast),
+                              std::pair(Layout::kChannelsLast, Layout::kContiguous)};
+  for (const Element element : {Element::kFloat, Element::kFloat16, Element::kBFloat16}) {
+    for (const auto& [image, pooled] :
+         {std::array{Shape{3, 5, 2, 1031}, Shape{3, 5, 1, 7}},
+          std::array{Shape{3, 5, 40, 47}, Shape{3, 5, 3, 1}},
+          std::array{Shape{1, 70, 2, 517}, Shape{1, 70, 2, 600}},
+          std::array{Shape{17, 1, 70, 70}, Shape{17, 1, 1, 1}},
+          std::array{Shape{2, 256, 5, 80}, Shape{2, 256, 2, 2}},
+          std::array{Shape{1, 260, 5, 80}, Shape{1, 260, 3, 2}},
+          std::array{Shape{1, 256, 2, 150}, Shape{1, 256, 3, 131}},
+          std::array{Shape{1, 256, 4, 3, 72}, Shape{1, 256, 2, 1, 2}}}) {
+      for (const auto& [from, to] : layouts) {
+        check(element, false, image, pooled, from, to);
+        check(element, true, image, pooled, from, to);
       }
     }
   }

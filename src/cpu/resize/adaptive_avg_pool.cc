@@ -25,6 +25,7 @@
 #define HWY_TARGET_INCLUDE "cpu/resize/adaptive_avg_pool.cc"
 #include "cpu/vector/highway.h"
 // Highway first.
+#include "cpu/resize/adaptive_avg_pool_elements-inl.h"
 #include "cpu/vector/simd-inl.h"
 #include "cpu/vector/transpose-inl.h"
 
@@ -35,46 +36,6 @@ namespace {
 
 using Params = ops::AdaptiveAvgPoolParams;
 using Geometry = AdaptiveAvgPoolGeometry;
-
-template <class T>
-base::ComputeType<T> Widened(T value) {
-  if constexpr (std::is_same_v<T, uint8_t>) {
-    return value;
-  } else {
-    return base::Widen(value);
-  }
-}
-template <class T>
-T Narrowed(base::ComputeType<T> value) {
-  if constexpr (std::is_same_v<T, uint8_t>) {
-    return static_cast<uint8_t>(value);
-  } else {
-    return base::Narrow<T>(value);
-  }
-}
-
-// The first n <= Lanes(d) elements, the rest zero.
-template <class D, class T>
-HWY_INLINE hn::Vec<D> LoadElements(D d, const T* from, size_t n) {
-  if constexpr (std::is_same_v<T, uint8_t>) {
-    const hn::Rebind<uint8_t, D> du;
-    const auto bytes = n == hn::Lanes(d) ? hn::LoadU(du, from) : LoadFirst(du, from, n);
-    return hn::ConvertTo(d, hn::PromoteTo(hn::RebindToSigned<D>(), bytes));
-  } else {
-    return n == hn::Lanes(d) ? LoadWide(d, from) : LoadWideFirst(d, from, n);
-  }
-}
-template <class D, class T>
-HWY_INLINE void StoreElements(hn::Vec<D> v, D d, T* to, size_t n, bool stream = false) {
-  if constexpr (std::is_same_v<T, uint8_t>) {
-    const hn::Rebind<uint8_t, D> du;
-    StoreFirst(hn::DemoteTo(du, hn::ConvertTo(hn::RebindToSigned<D>(), v)), du, to, n);
-  } else if (n == hn::Lanes(d)) {
-    StoreNarrowLine(v, d, to, stream && IsStreamAligned(to, n));
-  } else {
-    StoreNarrowFirst(v, d, to, n);
-  }
-}
 
 template <class T>
 class AdaptiveAvgPool {
@@ -172,35 +133,6 @@ class AdaptiveAvgPool {
     }
   }
 
-  // Two rows to one of `pixels` of kInner bytes.
-  template <int64_t kInner>
-  HWY_NOINLINE void HalveRow(const uint8_t* top, const uint8_t* below, int64_t pixels,
-                             uint8_t* to) const {
-    const BlockTag<uint8_t, 64> d;
-    const hn::Half<decltype(d)> half;
-    const hn::RepartitionToWide<decltype(d)> wide;
-    const auto pairs = [&](auto bytes) PORTACL_INLINE_LAMBDA {
-      const auto both = hn::BitCast(wide, bytes);
-      return hn::Add(hn::And(both, hn::Set(wide, 255)), hn::ShiftRight<8>(both));
-    };
-    const auto average = [&](auto a, auto b) PORTACL_INLINE_LAMBDA {
-      const auto sum = hn::Add(hn::Add(pairs(a), pairs(b)), hn::Set(wide, 2));
-      return hn::TruncateTo(half, hn::ShiftRight<2>(sum));
-    };
-    const int64_t step = Length(half);
-    for (int64_t x0 = 0; x0 < pixels; x0 += step) {
-      const int64_t x = std::min(x0, pixels - step) * kInner;
-      if constexpr (kInner == 1) {
-        hn::StoreU(average(hn::LoadU(d, top + 2 * x), hn::LoadU(d, below + 2 * x)), half, to + x);
-      } else {
-        auto a0 = hn::Zero(d), a1 = a0, a2 = a0, b0 = a0, b1 = a0, b2 = a0;
-        hn::LoadInterleaved3(d, top + 2 * x, a0, a1, a2);
-        hn::LoadInterleaved3(d, below + 2 * x, b0, b1, b2);
-        hn::StoreInterleaved3(average(a0, b0), average(a1, b1), average(a2, b2), half, to + x);
-      }
-    }
-  }
-
   // ---- lanes are rows ---------------------------------------------------------------------------
 
   HWY_NOINLINE void RunRows(int64_t first, F* columns, F* sums) const {
@@ -252,9 +184,9 @@ class AdaptiveAvgPool {
       for (int64_t w = begin; g_.divides_sources && w < end; ++w) {
         F* const column = columns + (w - begin) * kLanes;
         const auto of_w = static_cast<F>(g_.source_extents[2][static_cast<size_t>(w)]);
-        hn::Store(Divided(DivisionOf(), hn::Load(tag, column), hn::Load(tag, of_d),
-                          hn::Load(tag, of_h), of_w),
-                  tag, column);
+        V value = hn::Load(tag, column);
+        Divide(DivisionOf(), hn::Load(tag, of_d), hn::Load(tag, of_h), of_w, value);
+        hn::Store(value, tag, column);
       }
       const auto add = [&](auto pixels, auto several) {
         return AddColumns<pixels, several>(run, begin, end, rows, fresh, columns, sums);
@@ -331,9 +263,9 @@ class AdaptiveAvgPool {
     const Division division = DivisionOf();
     for (const PoolRun& run : g_.axes[2].runs) {
       for (int64_t c = 0; c < g_.inner; ++c, sums += kLanes) {
-        hn::Store(Divided(division, hn::Load(tag, sums), hn::Load(tag, of_d), hn::Load(tag, of_h),
-                          static_cast<F>(run.extent)),
-                  tag, sums);
+        V sum = hn::Load(tag, sums);
+        Divide(division, hn::Load(tag, of_d), hn::Load(tag, of_h), static_cast<F>(run.extent), sum);
+        hn::Store(sum, tag, sums);
       }
     }
   }
@@ -419,6 +351,7 @@ class AdaptiveAvgPool {
   // A row of a gradient's sources, each divided by the extents of its window, to channels that
   // stand side by side.
   void DivideRow(const T* from, int64_t d, int64_t h, F* to) const {
+    constexpr int64_t kFew = 4;  // vectors at a time
     const D tag;
     const Division division = DivisionOf();
     const V of_d = hn::Set(tag, static_cast<F>(g_.source_extents[0][static_cast<size_t>(d)]));
@@ -426,15 +359,21 @@ class AdaptiveAvgPool {
     const int64_t stride = g_.from_stride[1];
     for (int64_t w = 0; w < g_.sources; ++w, from += g_.from_stride[4], to += g_.c) {
       const F of_w = static_cast<F>(g_.source_extents[2][static_cast<size_t>(w)]);
-      for (int64_t c = 0; c < g_.c; c += kLanes) {
+      int64_t c = 0;
+      for (; stride == 1 && c + kFew * kLanes <= g_.c; c += kFew * kLanes) {
+        WithSums<kFew>([&](auto&... values) PORTACL_INLINE_LAMBDA {
+          const T* source = from + c;
+          ((values = LoadElements(tag, std::exchange(source, source + kLanes), kLanes)), ...);
+          Divide(division, of_d, of_h, of_w, values...);
+          F* target = to + c;
+          (hn::StoreU(values, tag, std::exchange(target, target + kLanes)), ...);
+        });
+      }
+      for (; c < g_.c; c += kLanes) {
         const int64_t part = std::min(kLanes, g_.c - c);
-        const V value =
-            Divided(division, LoadSome(from + c * stride, stride, part), of_d, of_h, of_w);
-        if (part == kLanes) {
-          hn::StoreU(value, tag, to + c);
-        } else {
-          StoreFirst(value, tag, to + c, static_cast<size_t>(part));
-        }
+        V value = LoadSome(from + c * stride, stride, part);
+        Divide(division, of_d, of_h, of_w, value);
+        StoreElements(value, tag, to + c, static_cast<size_t>(part));
       }
     }
   }
@@ -446,6 +385,7 @@ class AdaptiveAvgPool {
     const bool whole = strides[1] == 1 && g_.to_stride[1] == 1;
     const auto bytes = g_.run_of.size() * static_cast<size_t>(g_.c) * sizeof(T);
     const bool copies = whole && g_.to_stride[4] == g_.c && bytes <= kShort && !g_.stream;
+    if (g_.turned > 0) return SumTurned(row, from, strides, partial);
     ForRows(row, [&](T* to) {
       if (to == row.to || !copies) return SumRow(row, from, strides, whole, to, partial);
       std::memcpy(to, row.to, bytes);
@@ -453,7 +393,7 @@ class AdaptiveAvgPool {
   }
 
   // Some destinations of a row. Their sources and they are from columns 0 on at `from` and `to`.
-  // Of parts of windows that do not begin or end them, sums are in `partial`.
+  // Of lines of a window, and without `to`, sums are in `partial`.
   template <class S>
   struct Windows {
     const Row& row;
@@ -462,39 +402,87 @@ class AdaptiveAvgPool {
     const Strides& strides;
     T* to;
     F* partial;
-    int64_t tall;
-    bool begins, ends;
+    int64_t deep, tall;
+    bool begins = true, ends = true;
   };
 
   // All channels of a row of destinations. Rows of few vectors are done at once, others window by
-  // window: of a large one line by line, as they stand in memory.
+  // window.
   template <class S>
   HWY_NOINLINE void SumRow(const Row& row, const S* from, const Strides& strides, bool whole, T* to,
                            F* partial) const {
     const std::vector<PoolRun>& runs = g_.axes[2].runs;
-    Windows<S> some{row, runs, from, strides, to, partial, row.h->length(), true, true};
+    Windows<S> some{row, runs, from, strides, to, partial, row.d->length(), row.h->length()};
     if (!whole || g_.c < kLanes) {
       for (int64_t c = 0; c < g_.c; c += kLanes) SumChannels<1, false>(some, c);
       return;
     }
     if (g_.c <= kPoolVectors * kLanes) return SumAllChannels(some);
+    for (const PoolRun& run : runs) SumWindow(some, run);
+  }
+
+  // A window; many channels of a large one line by line, as they stand in memory.
+  template <class S>
+  HWY_INLINE void SumWindow(const Windows<S>& all, const PoolRun& run) const {
     constexpr auto kLine = static_cast<int64_t>((16 << 10) / sizeof(S));
-    const int64_t lines = row.d->length() * row.h->length();
-    const bool by_lines = partial != nullptr && lines > 1 && g_.c % kLanes == 0;
-    for (const PoolRun& run : runs) {
-      some.runs = {&run, 1};
-      if (!by_lines || run.length() * g_.c < kLine) {
-        SumAllChannels(some);
-        continue;
+    const int64_t lines = all.deep * all.tall;
+    Windows<S> some = all;
+    some.runs = {&run, 1};
+    if (all.partial == nullptr || lines == 1 || g_.c <= kPoolVectors * kLanes ||
+        g_.c % kLanes != 0 || run.length() * g_.c < kLine) {
+      return SumAllChannels(some);
+    }
+    some.deep = some.tall = 1;
+    for (int64_t i = 0; i < lines; ++i) {
+      some.begins = i == 0;
+      some.ends = i + 1 == lines;
+      some.to = some.ends ? all.to : nullptr;
+      some.from = all.from + i / all.tall * all.strides[2] + i % all.tall * all.strides[3];
+      SumAllChannels(some);
+    }
+  }
+
+  // Channels side by side to planes: the sums of some windows, then tiles of them.
+  template <class S>
+  HWY_NOINLINE void SumTurned(const Row& row, const S* from, const Strides& strides,
+                              F* sums) const {
+    const std::span<const PoolRun> runs = g_.axes[2].runs;
+    Windows<S> some{row, runs, from, strides, nullptr, sums, row.d->length(), row.h->length()};
+    for (size_t done = 0, now; done < runs.size(); done += now) {
+      now = std::min(static_cast<size_t>(g_.turned), runs.size() - done);
+      some.partial = sums;
+      for (const PoolRun& run : runs.subspan(done, now)) {
+        SumWindow(some, run);
+        some.partial += g_.c;
       }
-      Windows<S> line = some;
-      line.tall = 1;
-      for (int64_t i = 0; i < lines; ++i) {
-        line.begins = i == 0;
-        line.ends = i + 1 == lines;
-        line.from = from + i / row.h->length() * strides[2] + i % row.h->length() * strides[3];
-        SumAllChannels(line);
+      for (int64_t c = 0; c < g_.c; c += kLanes) {
+        StoreTurned(row, done, done + now, std::min(c, g_.c - kLanes), sums);
       }
+    }
+  }
+
+  // kLanes channels from c on of the destinations of the runs [begin, end), which have `sums`.
+  void StoreTurned(const Row& row, size_t begin, size_t end, int64_t c, const F* sums) const {
+    const D tag;
+    const std::vector<PoolRun>& runs = g_.axes[2].runs;
+    const int64_t first = runs[begin].first, last = runs[end - 1].last;
+    for (int64_t w = first; w < last; w += kLanes) {
+      const int64_t at = std::max(first, std::min(w, last - kLanes));
+      const int64_t part = std::min(last - at, kLanes);
+      TransposeRows(
+          tag,
+          [&](size_t i) PORTACL_INLINE_LAMBDA {
+            const auto x = static_cast<int64_t>(i);
+            if (x >= part) return hn::Zero(tag);
+            const auto run = g_.run_of[static_cast<size_t>(at + x)] - static_cast<int64_t>(begin);
+            return hn::LoadU(tag, sums + run * g_.c + c);
+          },
+          [&](size_t j, V v) PORTACL_INLINE_LAMBDA {
+            const int64_t plane = (c + static_cast<int64_t>(j)) * g_.to_stride[1];
+            ForRows(row, [&](T* to) {
+              StoreElements(v, tag, to + plane + at, static_cast<size_t>(part));
+            });
+          });
     }
   }
 
@@ -561,13 +549,13 @@ class AdaptiveAvgPool {
           };
           ((sums = hn::Add(sums, next())), ...);
         });
-        if (kWhole && !some.ends) {
+        if (divides && some.ends) {
+          Divide(division, of_d, of_h, static_cast<F>(run.extent), sums...);
+        }
+        if (kWhole && some.to == nullptr) {
           size_t i = 0;
           (hn::StoreU(sums, tag, some.partial + first + at(i++)), ...);
           return;
-        }
-        if (divides) {
-          ((sums = Divided(division, sums, of_d, of_h, static_cast<F>(run.extent))), ...);
         }
         T* pixel = some.to + run.first * to_stride + first * g_.to_stride[1];
         for (int64_t w = run.first; w < run.last; ++w, pixel += to_stride) {
@@ -587,8 +575,7 @@ class AdaptiveAvgPool {
   template <class S, class Add>
   HWY_INLINE void ForWindow(const Windows<S>& some, const Strides& s, const PoolRun& run,
                             int64_t first, const Add& add) const {
-    const int64_t deep = some.begins && some.ends ? some.row.d->length() : 1;
-    const int64_t tall = some.tall;
+    const int64_t deep = some.deep, tall = some.tall;
     const int64_t wide = run.length();
     const S* plane = some.from + run.begin * s[4] + first * s[1];
     for (int64_t d = 0; d < deep; ++d, plane += s[2]) {
@@ -628,21 +615,26 @@ class AdaptiveAvgPool {
             static_cast<F>(g_.last_extent)};
   }
 
-  // By the extents one after the other; of bytes the average, halves rounded up.
-  HWY_INLINE static V Divided(const Division& which, V sum, V of_d, V of_h, F of_w) {
+  // Divides by the extents one after the other; of bytes the average, halves rounded up.
+  template <class... Vectors>
+  HWY_INLINE static void Divide(const Division& which, V of_d, V of_h, F of_w, Vectors&... sums) {
     const D tag;
     const V w = hn::Set(tag, of_w), last = hn::Set(tag, which.last);
-    const auto by = [&](V value, V extent) PORTACL_INLINE_LAMBDA {
-      return which.multiplies ? hn::Mul(value, extent) : hn::Div(value, extent);
+    const auto by = [&](V extent) PORTACL_INLINE_LAMBDA {
+      if (which.multiplies) {
+        ((sums = hn::Mul(sums, extent)), ...);
+      } else {
+        ((sums = hn::Div(sums, extent)), ...);
+      }
     };
     if constexpr (kBytes) {
-      const V count = hn::Mul(hn::Mul(of_d, of_h), hn::Mul(w, last));
-      return hn::Floor(hn::Add(by(sum, count), hn::Set(tag, F{0.5})));
+      by(hn::Mul(hn::Mul(of_d, of_h), hn::Mul(w, last)));
+      ((sums = hn::Floor(hn::Add(sums, hn::Set(tag, F{0.5})))), ...);
     } else {
-      if (which.d) sum = by(sum, of_d);
-      if (which.h) sum = by(sum, of_h);
-      if (which.w) sum = by(sum, w);
-      return which.last != 1 ? by(sum, last) : sum;
+      if (which.d) by(of_d);
+      if (which.h) by(of_h);
+      if (which.w) by(w);
+      if (which.last != 1) by(last);
     }
   }
 

@@ -184,6 +184,16 @@ bool SetRows(const AdaptiveAvgPoolParams& p, uint64_t size, int64_t lanes, int64
   return true;
 }
 
+// Results of channels side by side that are planes.
+void SetTurned(const AdaptiveAvgPoolParams& p, uint64_t size, int64_t lanes,
+               AdaptiveAvgPoolGeometry* g) {
+  constexpr uint64_t kSums = 64 << 10;  // bytes
+  if (p.backward || g->to_stride[1] == 1 || g->to_stride[4] != 1 || p.c < lanes) return;
+  const auto runs = static_cast<int64_t>(g->axes[2].runs.size());
+  g->turned = std::min(runs, std::max(lanes, static_cast<int64_t>(kSums / size) / p.c));
+  g->stream = false;
+}
+
 }  // namespace
 
 std::optional<AdaptiveAvgPoolPlan> PlanAdaptiveAvgPool(const AdaptiveAvgPoolParams& p,
@@ -230,7 +240,9 @@ std::optional<AdaptiveAvgPoolPlan> PlanAdaptiveAvgPool(const AdaptiveAvgPoolPara
                  static_cast<double>(LastLevelCacheBytes());
   const int64_t rows = g.n * g.c * g.rows();
   if (g.channels) {
-    g.slot_bytes = base::WholeLines(static_cast<uint64_t>(p.c) * size);
+    SetTurned(p, size, lanes, &g);
+    g.slot_bytes =
+        base::WholeLines(static_cast<uint64_t>(p.c * std::max<int64_t>(1, g.turned)) * size);
     if (g.divides_sources && !SetGroups(p, size, &g)) return std::nullopt;
     const auto groups = base::DivideUp(static_cast<int64_t>(g.axes[1].runs.size()), g.group);
     g.tasks = p.n * static_cast<int64_t>(g.axes[0].runs.size()) * groups;

@@ -54,6 +54,7 @@ struct AdaptiveAvgPoolGeometry {
   std::vector<int32_t> run_of;  // of each destination along W: which sum
   int64_t sources = 0;          // along W
   int64_t group = 1;            // lanes are channels: rows of destinations of a task
+  int64_t turned = 0;           // the same, planes as results: runs whose sums become rows together
   int64_t at_a_time = 1;        // lanes are rows: rows of sources that become columns together
   bool halves = false;          // bytes, in windows of 2 x 2: sums of whole numbers
   bool stream = false;          // results past the caches
@@ -61,7 +62,7 @@ struct AdaptiveAvgPoolGeometry {
   std::array<int64_t, 5> to_stride{};
   int64_t tasks = 0;
   int slots = 1;  // threads that may work at a time
-  // Scratch: a chunk of columns, then the sums of a row; or divided sources.
+  // Scratch: a chunk of columns, then the sums of a row; divided sources; or sums of channels.
   uint64_t slot_bytes = 0;
 
   int64_t rows() const { return static_cast<int64_t>(axes[0].runs.size() * axes[1].runs.size()); }
