@@ -109,8 +109,8 @@ std::string BuiltFor(const fs::path& file) {
 }
 
 Library Open(const fs::path& path, const Torch& loaded) {
-  const std::string file = path.string();
   std::error_code error_code;
+  const std::string file = (fs::exists(path, error_code) ? fs::absolute(path) : path).string();
   if (file.find('/') != file.npos && !fs::exists(path, error_code)) {
     return {nullptr, file + " is not there: " + kHowTo};
   }

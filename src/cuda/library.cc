@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <filesystem>
 #include <string>
 
 #include "base/fork.h"
@@ -24,7 +25,7 @@ struct Library {
 // PORTACL_CUDA_LIBRARY, or the file beside this library.
 std::string FileName() {
   const char* const set = base::settings::CudaLibrary();
-  if (*set != '\0') return set;
+  if (*set != '\0') return access(set, F_OK) == 0 ? std::filesystem::absolute(set).string() : set;
   Dl_info own;
   std::string folder;
   if (dladdr(reinterpret_cast<const void*>(&FileName), &own) != 0 && own.dli_fname != nullptr) {
