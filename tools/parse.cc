@@ -86,7 +86,10 @@ std::string Suggestion(const std::string& word, const std::vector<std::string>& 
   }
   std::stable_sort(longer.begin(), longer.end(),
                    [](const auto& a, const auto& b) { return a.size() < b.size(); });
-  std::vector<std::string>& meant = nearest.empty() ? longer : nearest;
+  return DidYouMean(nearest.empty() ? longer : nearest);
+}
+
+std::string DidYouMean(std::vector<std::string> meant) {
   if (meant.empty()) return "";
   meant.resize(std::min<size_t>(meant.size(), 3));
   const std::string last = meant.back();

@@ -24,6 +24,7 @@ std::vector<double> ParseScales(const std::string& text, const std::string& opti
 // "; did you mean upsample_linear or upsample_bilinear2d?": the names that are spelled most like
 // the word, else the shortest names that contain it; at most three. "" if there is none.
 std::string Suggestion(const std::string& word, const std::vector<std::string>& names);
+std::string DidYouMean(std::vector<std::string> meant);  // of any names, the first three
 
 std::vector<std::string> Split(const std::string& text, char separator);
 

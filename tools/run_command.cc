@@ -343,7 +343,9 @@ void AddTensorOptions(CLI::App& run, RunOptions& options, bool results, const st
   ForEachNativeParameter([&](const ops::Parameter& parameter) {
     if (!ops::IsTensor(parameter.kind) || ops::IsWritten(parameter.kind) != results) return;
     const TensorHelp help = HelpOf(parameter);
-    run.add_option(OptionName(parameter.name), options.tensors[parameter.name], help.help)
+    const std::string name = OptionName(parameter.name);
+    run.add_option(name == "--output" ? "-o,--output" : name, options.tensors[parameter.name],
+                   help.help)
         ->type_name(help.type)
         ->group(group);
   });
@@ -452,7 +454,7 @@ void AddExecutionOptions(CLI::App& run, RunOptions& options) {
 void AddRunCommand(CLI::App& app, Action& action) {
   CLI::App* run = app.add_subcommand("run", "Run one operator on files, pictures or made data");
   const auto options = std::make_shared<RunOptions>();
-  run->add_option("operator", options->op, "which operator (names below)")
+  run->add_option("operator", options->op, "which operator (portacl info lists all)")
       ->required()
       ->type_name("OPERATOR");
   AddInputOptions(*run, *options);

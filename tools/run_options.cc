@@ -199,8 +199,18 @@ std::optional<Shape> WantedShape(const RunOptions& options) {
 
 [[noreturn]] void FailOnCount(const char* option, size_t count, const RunOptions& options,
                               size_t axes) {
-  throw BadInput(fmt::format("{}: {} values, but {} has {} spatial {}", option, count, options.op,
-                             axes, axes == 1 ? "axis" : "axes"));
+  throw BadInput(
+      fmt::format("{}: {} values, but {} has {} spatial {}: wanted one for each, or one "
+                  "for all",
+                  option, count, options.op, axes, axes == 1 ? "axis" : "axes"));
+}
+
+// --size, one extent for each axis; one alone is for all.
+Shape Sizes(const RunOptions& options, size_t axes) {
+  Shape size = ParseShape(options.size, "--size");
+  if (size.size() == 1) size.resize(axes, size[0]);
+  if (size.size() != axes) FailOnCount("--size", size.size(), options, axes);
+  return size;
 }
 
 std::vector<double> Scales(const RunOptions& options, size_t axes) {
@@ -428,10 +438,7 @@ class TaskBuilder {
     for (const std::string& symbol : spatial) points.push_back(extents_.at(symbol));
     const bool sized = !options_.size.empty();
     if (sized) {
-      const Shape size = ParseShape(options_.size, "--size");
-      if (size.size() != axes) {
-        throw BadInput(axes == 2 ? "--size: wanted OH,OW" : "--size: wanted OD,OH,OW");
-      }
+      const Shape size = Sizes(options_, axes);
       std::copy(size.begin(), size.end(), points.begin() + 1);
     }
     const std::string source = options_.TensorText("grid");
@@ -512,10 +519,7 @@ class TaskBuilder {
     const std::vector<std::string> symbols = SizeSymbols(row());
     if (symbols.empty()) return;
     if (!options_.size.empty()) {
-      const Shape size = ParseShape(options_.size, "--size");
-      if (size.size() != symbols.size()) {
-        FailOnCount("--size", size.size(), options_, symbols.size());
-      }
+      const Shape size = Sizes(options_, symbols.size());
       for (size_t i = 0; i < size.size(); ++i) extents_[symbols[i]] = size[i];
     } else if (!scales.empty()) {
       const std::vector<std::string> known = golden::Symbols(Input(0));
@@ -557,9 +561,10 @@ class TaskBuilder {
       if (extents_.contains("KH")) return {extents_.at("KH"), extents_.at("KW")};
       throw BadInput(fmt::format("{} is needed: H,W", option));
     }
-    const std::vector<int64_t> size = ParseIntegers(text, option);
+    std::vector<int64_t> size = ParseIntegers(text, option);
+    if (size.size() == 1) size.push_back(size[0]);
     if (size.size() != 2) {
-      throw BadInput(fmt::format("{}: {} numbers, wanted H,W", option, size.size()));
+      throw BadInput(fmt::format("{}: {} numbers, wanted 1 or 2: H,W", option, size.size()));
     }
     for (const int64_t extent : size) CheckExtent(extent, option);
     extents_.emplace("KH", size[0]);

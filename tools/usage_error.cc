@@ -2,24 +2,50 @@
 #include "tools/usage_error.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
 #include <regex>
 
+#include "src/base/spelling.h"
 #include "tools/cli_error.h"
 #include "tools/parse.h"
 
 namespace portacl::cli {
 namespace {
 
+// Options that a word continues ("--padding-mode", and "--library" with --lib-dir), or else ends
+// with
+// ("--num-threads").
+std::vector<std::string> OptionsIn(const std::string& word, const std::vector<std::string>& names) {
+  std::vector<std::string> begin, end;
+  for (const std::string& name : names) {
+    if (word.starts_with(name.substr(0, name.find('-', 2)))) begin.push_back(name);
+    if (word.ends_with(name.substr(1))) end.push_back(name);
+  }
+  return begin.empty() ? end : begin;
+}
+
+// "-o": options that begin with this letter, short ones first.
+std::vector<std::string> OptionsOf(char letter, std::vector<std::string> names) {
+  std::erase_if(names, [letter](const std::string& name) { return name[2] != letter; });
+  std::stable_sort(names.begin(), names.end(),
+                   [](const auto& a, const auto& b) { return a.size() < b.size(); });
+  return names;
+}
+
 std::string OptionSuggestion(const CLI::App& command, const std::string& word) {
   std::vector<std::string> names;
   for (const CLI::Option* option : command.get_options()) {
     for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
   }
-  return Suggestion(word, names);
+  if (word.size() == 2) return DidYouMean(OptionsOf(word[1], names));
+  const bool is_typo = std::ranges::any_of(
+      names, [&](const std::string& name) { return base::EditDistance(word, name) < 3; });
+  const std::string text = is_typo ? "" : DidYouMean(OptionsIn(word, names));
+  return text.empty() ? Suggestion(word, names) : text;
 }
 
 bool IsOption(const std::string& word) {
@@ -57,41 +83,78 @@ std::string UnexpectedText(const CLI::App& app) {
   return fmt::format("unknown option '{}'", word) + OptionSuggestion(*command, word) + help;
 }
 
-// CLI11's words about an option that has no value, or that stands twice, in this program's words.
-std::string Reworded(const std::string& message) {
+// "usage: portacl compare A G [options]"
+std::string UsageText(const CLI::App& command) {
+  std::string words;
+  for (const CLI::Option* option : command.get_options()) {
+    if (option->get_positional()) words += " " + option->get_name(true);
+  }
+  return fmt::format("usage: portacl {}{} [options]", command.get_name(), words);
+}
+
+// CLI11's words about an option or an argument of `command` in this program's words.
+std::string Reworded(const CLI::App& command, const std::string& message) {
   static const std::regex kTwice("(.*): At Most 1 required but received ([0-9]+)");
   static const std::regex kNoValue("(.*): 1 required (.*) missing");
+  static const std::regex kMissing("(.*) is required");
+  static const std::regex kChoice("(.*): (.*) not in \\{(.*)\\}");
+  static const std::regex kType("Could not convert: (.*) = (.*)");
+  // Decimals are written with six digits: "0.100000", "86400.000000".
+  static const std::string kNumber = "([0-9]+(?:\\.[0-9]*[1-9])?)\\.?0*";
+  static const std::regex kRange("(.*): Value (.*) not in range " + kNumber + " to " + kNumber);
   std::smatch match;
-  if (std::regex_match(message, match, kTwice)) {
+  const auto is = [&](const std::regex& words) { return std::regex_match(message, match, words); };
+  if (is(kTwice)) {
     return fmt::format("{}: wanted once, but it stands {} times", match.str(1), match.str(2));
   }
-  if (std::regex_match(message, match, kNoValue)) {
+  if (is(kNoValue)) {
     return fmt::format("{}: wanted {}, but nothing follows", match.str(1), match.str(2));
   }
-  return message;
+  if (is(kChoice)) {
+    return fmt::format("{}: '{}' is not one of {}", match.str(1), match.str(2),
+                       fmt::join(Split(match.str(3), ','), ", "));
+  }
+  if (is(kRange)) {
+    return fmt::format("{}: '{}' is not a number from {} to {}", match.str(1), match.str(2),
+                       match.str(3), match.str(4));
+  }
+  if (!is(kMissing) && !is(kType)) return message;
+  const CLI::Option* const option = command.get_option_no_throw(match.str(1));
+  if (match.size() > 2) {
+    const bool is_flag = option != nullptr && option->get_items_expected_max() == 0;
+    return fmt::format("{}: '{}' is not {}", match.str(1), match.str(2),
+                       is_flag ? "true or false" : "a number of the wanted kind");
+  }
+  return fmt::format("{} is missing{}; {}", match.str(1),
+                     option == nullptr ? "" : ": " + option->get_description(), UsageText(command));
 }
 
 }  // namespace
 
 void CheckCommand(const CLI::App& app, const std::vector<std::string>& arguments) {
   if (!arguments.empty() && arguments[0].starts_with('-')) return;
-  std::string names;
+  std::vector<std::string> names;
   for (const CLI::App* command : app.get_subcommands({})) {
     if (!arguments.empty() && command->get_name() == arguments[0]) return;
-    if (!command->get_group().empty()) names += command->get_name() + ", ";
+    if (!command->get_group().empty()) names.push_back(command->get_name());
   }
+  names.emplace_back("help");
   const std::string problem =
-      arguments.empty() ? "wanted a command" : fmt::format("unknown command '{}'", arguments[0]);
-  throw BadInput(fmt::format("{}; there are {}help", problem, names));
+      arguments.empty()
+          ? "wanted a command"
+          : fmt::format("unknown command '{}'{}", arguments[0], Suggestion(arguments[0], names));
+  throw BadInput(fmt::format("{}; there are {}", problem, fmt::join(names, ", ")));
 }
 
 std::string ParseErrorText(const CLI::App& app, const std::string& cli11_message) {
-  const std::string message = Reworded(cli11_message);
   std::string unexpected = UnexpectedText(app);
   if (!unexpected.empty()) return unexpected;
-  if (app.get_subcommands().empty()) return message + " (portacl help lists what there is)";
-  const std::string command = app.get_subcommands()[0]->get_name();
-  return fmt::format("{0}: {1} (portacl help {0} lists what there is)", command, message);
+  const bool has_command = !app.get_subcommands().empty();
+  const CLI::App& command = has_command ? *app.get_subcommands()[0] : app;
+  const std::string message = Reworded(command, cli11_message);
+  if (!has_command) return message + " (portacl help lists what there is)";
+  return fmt::format("{0}: {1} (portacl help {0} lists what there is)", command.get_name(),
+                     message);
 }
 
 }  // namespace portacl::cli

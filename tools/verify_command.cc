@@ -3,11 +3,14 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <memory>
+#include <system_error>
 
 #include "tools/cli_error.h"
 #include "tools/commands.h"
 #include "tools/file/file_io.h"
+#include "tools/parse.h"
 #include "tools/set_options.h"
 #include "tools/terminal.h"
 #include "tools/testing/verify_library.h"
@@ -17,14 +20,23 @@ namespace {
 
 struct VerifyCommand {
   CaseSource source;
-  std::string library, outputs;
+  std::string library, outputs, seed;
   std::vector<std::string> files;
   JudgeOptions judge;
   VerdictOutput output;
   double timeout = 60;
   int jobs = 0;
-  uint64_t seed = 0;
 };
+
+// A file in the current folder as its path: the loader looks for a bare name elsewhere alone.
+std::string LibraryPath(const std::string& file) {
+  if (IsFolder(file)) throw BadInput(file + " is a folder: wanted --lib-dir " + file);
+  std::error_code ignored;
+  const bool is_there = std::filesystem::exists(file, ignored);
+  if (is_there) return std::filesystem::absolute(file, ignored).string();
+  if (file.find('/') != std::string::npos) throw BadInput(file + ": no such file");
+  return file;
+}
 
 int RunVerify(const VerifyCommand& options) {
   const bool library = !options.library.empty() || !options.files.empty();
@@ -36,7 +48,7 @@ int RunVerify(const VerifyCommand& options) {
   if (!folder.empty() && !IsFolder(folder)) throw BadInput(folder + ": no such folder");
   golden::VerifyOptions verify;
   verify.library_folder = options.library;
-  verify.library_files = options.files;
+  for (const std::string& file : options.files) verify.library_files.push_back(LibraryPath(file));
   verify.outputs = options.outputs;
   verify.standard = StandardOf(options.judge);
   if (verify.standard.standard == golden::Standard::kDual) {
@@ -44,7 +56,7 @@ int RunVerify(const VerifyCommand& options) {
   }
   verify.seconds_of_patience = options.timeout;
   verify.jobs = options.jobs;
-  verify.seed = options.seed;
+  if (!options.seed.empty()) verify.seed = ParseSeed(options.seed, "--seed");
   verify.with_pictures = !options.output.report.empty();
   const std::vector<golden::Case> cases = CasesOf(options.source);
   golden::Verification result;

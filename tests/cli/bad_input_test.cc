@@ -34,7 +34,7 @@ class BadInputTest : public CliTest {
 
 TEST_F(BadInputTest, CommandsAndOptionsThatDoNotExist) {
   Expect({}, {}, "wanted a command; there are run, info, cases");
-  Expect({"runn"}, {}, "unknown command 'runn'");
+  Expect({"runn"}, {}, "unknown command 'runn'; did you mean run?; there are run, info");
   Expect({"run"}, {}, "operator");
   Expect({"help", "runn"}, {}, "unknown command 'runn'");
   Expect({"run", "softmax"}, {}, "unknown operator 'softmax' (portacl info lists all)");
@@ -57,9 +57,19 @@ TEST_F(BadInputTest, CommandsAndOptionsThatDoNotExist) {
   Expect({"info", "--jsn"}, {}, "unknown option '--jsn'; did you mean --json?");
   ExpectSampler({"--gridgrad", "flow.png"}, "'--gridgrad'; did you mean --grid-grad?");
   ExpectSampler({"--grid_grad=flow.png"}, "'--grid_grad'; did you mean --grid-grad?");
+  ExpectSampler({"--padding-mode", "border"}, "'--padding-mode'; did you mean --padding?");
+  ExpectSampler({"--num-threads=2"}, "'--num-threads'; did you mean --threads?");
+  Expect({"verify", "-o", "x"}, {}, "option '-o'; did you mean --outputs?");
+  Expect({"verify", "--library", "x"}, {}, "'--library'; did you mean --lib-dir or --lib?");
   ExpectSampler({"flow.png"}, "unexpected argument 'flow.png' (portacl help run");
-  Expect({"compare", "g.npy"}, {}, "compare: G is required (portacl help compare");
-  Expect({"cases", "generate", "smoke", "--count", "0"}, {}, "cases: --count: Value 0 not in");
+  Expect({"compare"}, {}, "compare: A is missing: the results to judge: a folder, or a file");
+  Expect({"compare", "g.npy"}, {}, "file of any dtype; usage: portacl compare A G [options] (port");
+  Expect({"golden", "--case", "x"}, {}, "golden: --output is missing: folder for manifest.json");
+  Expect({"cases", "generate", "smoke", "--count", "0"}, {},
+         "cases: --count: '0' is not a number from 1 to 10000000 (portacl help cases");
+  Expect({"cases", "make"}, {}, "cases: WHAT: 'make' is not one of generate, convert, from-log (");
+  Expect({"verify", "--timeout", "0"}, {}, "--timeout: '0' is not a number from 0.1 to 86400 (");
+  ExpectSampler({"--align-corners=maybe"}, "--align-corners: 'maybe' is not true or false");
   Expect({"cases", "generate", "models", "--operator", "affine_grid"}, {},
          "cases generate models: there is none of --operator affine_grid");
   ExpectUpsample({"--grad-output"},
@@ -116,7 +126,8 @@ TEST_F(BadInputTest, ShapesThatAreMalformedOrTooLarge) {
   ExpectUpsample({"--shape", "1,1,2,2", "--size", "100000000,100000000"}, "this machine has");
   ExpectUpsample({"--shape", "1,2,2", "--size", "1,1"}, "[N, C, H, W]");
   ExpectUpsample({"--shape", "1,1,2,2"}, "--size, --scale");
-  ExpectUpsample({"--shape", "1,1,2,2", "--size", "1"}, "--size: 1 values");
+  ExpectUpsample({"--shape", "1,1,2,2", "--size", "1,1,1"},
+                 "has 2 spatial axes: wanted one for each, or one for all");
   ExpectUpsample({"--shape", "1,1,2,2", "--size", "0,1"}, "gradInput");
   ExpectUpsample({"--shape", "1,1,2,2", "--size", "1,1", "--scale", "1,2,3"}, "--scale: 3 values");
 }
@@ -154,7 +165,7 @@ TEST_F(BadInputTest, GridsThatAreMalformed) {
   ExpectSampler({"--input", "g.npy"}, "--grid is needed");
   ExpectSampler({"--grid", "identity"}, "--input is needed");
   ExpectSampler({"--input", "g.npy", "--grid", "grid.npy", "--size", "2,2"}, "is wanted");
-  ExpectSampler({"--input", "g.npy", "--grid", "identity", "--size", "2"}, "OH,OW");
+  ExpectSampler({"--input", "g.npy", "--grid", "identity", "--size", "2,2,2"}, "--size: 3 values");
   ExpectSampler({"--input", "g.npy", "--grid", "identity", "--grad-output", "grid.npy"},
                 "is wanted");
 }

@@ -417,6 +417,21 @@ TEST_F(RunTest, ScaleAloneGivesTheSizeOfAForwardFunction) {
   EXPECT_EQ(shape("0.1"), "[1,1,1,1]");
 }
 
+TEST_F(RunTest, OneNumberIsTheSizeOfEveryAxis) {
+  const auto shape = [&](const std::string& op, const std::string& input) {
+    const auto report = RunJson({"run", op, "--input", "ones", "--shape", input, "--size", "6"});
+    return TensorNamed(report, "output").at("shape");
+  };
+  EXPECT_EQ(shape("upsample_linear", "1,1,4,8"), nlohmann::json({1, 1, 6, 6}));
+  EXPECT_EQ(shape("upsample_nearest", "1,1,4,8,2"), nlohmann::json({1, 1, 6, 6, 6}));
+  const auto grid = RunJson({"run", "grid_sampler_2d", "--input", "ones", "--shape", "1,1,4,8",
+                             "--grid", "identity", "--size", "6"});
+  EXPECT_EQ(TensorNamed(grid, "output").at("shape"), nlohmann::json({1, 1, 6, 6}));
+  RunJson({"run", "upsample_linear", "--input", "ones", "--shape", "1,1,2", "--size", "4", "-o",
+           "line.npy"});
+  EXPECT_EQ(Elements<float>(Read("line.npy")), std::vector<float>(4, 1));
+}
+
 TEST_F(RunTest, AntialiasChoosesTheFunctionOfANameWithoutARank) {
   const auto run = [&](const std::string& op, const std::vector<std::string>& more) {
     std::vector<std::string> arguments = {"run",     op,        "--input", "random:1",
@@ -770,7 +785,7 @@ TEST_F(RunTest, MadeGridsOfVolumes) {
   ExpectBadInput(Run(sample("rotate:15")), "--grid: rotate and lens are for pictures");
   std::vector<std::string> flat = sample("identity");
   flat.insert(flat.end(), {"--size", "2,2"});
-  ExpectBadInput(Run(flat), "--size: wanted OD,OH,OW");
+  ExpectBadInput(Run(flat), "--size: 2 values, but grid_sampler_3d_backward has 3 spatial axes");
 }
 
 TEST_F(RunTest, SavedInputsGiveTheSameResultAgain) {
