@@ -62,6 +62,7 @@ def build_wheel(
     metadata_directory: str | None = None,
 ) -> str:
     """Build the wheel, bundle what it links, and return its file name."""
+    print("portacl: compiling takes 8 to 16 minutes on two CPUs", flush=True)  # pip -v shows it
     if not _bundles():
         return _scikit.build_wheel(wheel_directory, config_settings, metadata_directory)
     with tempfile.TemporaryDirectory() as scratch:

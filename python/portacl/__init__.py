@@ -7,6 +7,8 @@ is imported on its own: ``import portacl.torch; portacl.torch.enable()``.
 Results have the same bits for every number of threads.
 """
 
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
 from ._deform_conv import (
     deform_conv2d,
     deform_conv2d_backward,
@@ -15,6 +17,7 @@ from ._deform_conv import (
 )
 from ._listed import FUNCTIONS as _FUNCTIONS
 from ._ms_deform_attn import ms_deform_attn, ms_deform_attn_backward
+from ._names import missing as _missing
 from ._operators import (
     grid_sampler_2d,
     grid_sampler_2d_backward,
@@ -80,3 +83,8 @@ __all__ = [
 ]
 
 globals().update(_FUNCTIONS)
+
+if not _TYPE_CHECKING:  # type checkers would take any name for one of this module
+
+    def __getattr__(name: str) -> object:
+        raise _missing(__name__, name, __all__)

@@ -131,14 +131,19 @@ def describe(array: Any, name: str, pictures: bool = False) -> tuple[tuple[int, 
     return _core.describe(array, name, pictures)
 
 
-def check_out(out: Any) -> None:
-    """Refuse results that cannot be written.
+def check_out(out: Any, shape: tuple[int, ...], dtype: str) -> None:
+    """Refuse arrays that cannot be the result of this shape and dtype.
 
     Raises:
-        ValueError: a JAX array or another immutable kind.
+        TypeError: another dtype.
+        ValueError: a JAX array or another immutable kind, or another shape.
 
     """
     kind = kind_of(out)
     if not kind.writable:
         raise ValueError(f"out is of type {type(out).__name__}, which cannot be written")
-    describe(out, "out", pictures=True)
+    got = describe(out, "out", pictures=True)
+    if got[0] != shape:
+        raise ValueError(f"out has shape {list(got[0])}, but must have {list(shape)}")
+    if got[1] != dtype:
+        raise TypeError(f"out has dtype {got[1]}, but must have {dtype}")

@@ -43,7 +43,7 @@ def _groups_of(
 
 
 def _groups(input: Any, weight: Any, offset: Any) -> tuple[int, int]:
-    """The same of arrays."""
+    """The groups by the shapes of arrays."""
     return _groups_of(_shape(input, "input"), _shape(weight, "weight"), _shape(offset, "offset"))
 
 
@@ -77,17 +77,18 @@ def deform_conv2d(
         ``out``, or a new row-major array (N, O, OH, OW) of ``input``'s kind.
 
     Raises:
-        TypeError: no array, or another dtype.
-        ValueError: shapes or dtypes do not fit, or ``out`` is read-only or overlaps another array.
+        TypeError: no array, an unknown dtype, or two dtypes.
+        ValueError: shapes do not fit, or ``out`` is read-only or overlaps another array.
 
     """
     groups = _groups(input, weight, offset)
     of_weight = _shape(weight, "weight")
     kind = kind_of(input)
-    if out is not None:
-        check_out(out)
     shape = (_shape(input, "input")[0], of_weight[0], *_shape(offset, "offset")[2:])
-    result = kind.empty(shape, describe(input, "input")[1]) if out is None else out
+    dtype = describe(input, "input")[1]
+    if out is not None:
+        check_out(out, shape, dtype)
+    result = kind.empty(shape, dtype) if out is None else out
     steps = _steps(of_weight[2:], stride, padding, dilation)
     arrays = (input, weight, offset, bias, mask)
     _core.deform_conv2d(*arrays, *steps, *groups, _PAIRS, result, None)
@@ -118,8 +119,8 @@ def deform_conv2d_backward(
         A gradient that is not wanted is None, and so is the mask's if there is no mask.
 
     Raises:
-        TypeError: no array, or another dtype.
-        ValueError: shapes or dtypes do not fit.
+        TypeError: no array, an unknown dtype, or two dtypes.
+        ValueError: shapes do not fit.
 
     """
     groups = _groups(input, weight, offset)
@@ -166,16 +167,17 @@ def deformable_offsets(
         ``out``, or a new row-major array (N, C, OH * KH, OW * KW) of ``input``'s kind.
 
     Raises:
-        TypeError: no array, or another dtype.
-        ValueError: shapes or dtypes do not fit, or ``out`` is read-only or overlaps another array.
+        TypeError: no array, an unknown dtype, or two dtypes.
+        ValueError: shapes do not fit, or ``out`` is read-only or overlaps another array.
 
     """
     kernel = _size("kernel_size", kernel_size, 2)
     kind, positions = kind_of(input), _shape(offset, "offset")[2:]
-    if out is not None:
-        check_out(out)
     shape = (*_shape(input, "input")[:2], *(n * k for n, k in zip(positions, kernel)))
-    result = kind.empty(shape, describe(input, "input")[1]) if out is None else out
+    dtype = describe(input, "input")[1]
+    if out is not None:
+        check_out(out, shape, dtype)
+    result = kind.empty(shape, dtype) if out is None else out
     steps = _steps(kernel, stride, padding, dilation)
     groups = int(number("offset_groups", offset_groups, True))
     _core.deformable_offsets(input, offset, *steps, groups, result)
@@ -203,8 +205,8 @@ def deformable_offsets_backward(
         The gradients of input and offset, row-major, of ``grad_output``'s kind.
 
     Raises:
-        TypeError: no array, or another dtype.
-        ValueError: shapes or dtypes do not fit.
+        TypeError: no array, an unknown dtype, or two dtypes.
+        ValueError: shapes do not fit.
 
     """
     kind, (_, dtype) = kind_of(grad_output), describe(grad_output, "grad_output")

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from . import _core, _deform_conv, _ms_deform_attn, _operators, _roi_align, _upsample
 from ._arrays import check_out, describe, kind_of
-from ._numbers import choose, extents, factors, number
+from ._numbers import choose, extents, factors, is_number, number
 
 Shape = tuple[int, ...]
 
@@ -28,7 +28,7 @@ class Parameter(NamedTuple):
 
     @property
     def default(self) -> Any:
-        """What a caller who does not name it gets; a number must be given."""
+        """The value if a caller does not name it; a number has none."""
         if self.kind in ("Mode", "Word"):
             return self.parts[0]
         return {"Flag": False, "Scales": None}.get(self.kind, inspect.Parameter.empty)
@@ -56,7 +56,7 @@ class Operator(NamedTuple):
 
     @property
     def options(self) -> tuple[Parameter, ...]:
-        """All others."""
+        """The parameters that are no arrays."""
         return tuple(p for p in self.parameters if p not in (*self.inputs, *self.outputs))
 
     def bind(self, shapes: Sequence[Shape], size: Sequence[int] = ()) -> dict[str, Shape]:
@@ -77,27 +77,47 @@ class Operator(NamedTuple):
             for i, symbol in enumerate(parameter.parts):
                 known.setdefault(symbol, shape[i:] if symbol.endswith("*") else shape[i : i + 1])
         axes = next((len(known[s]) for s in ("*", "O*") if s in known), 1)
+        wanted = self._size_words(axes)
+        if len(size) != len(wanted):
+            raise ValueError(f"size is {list(size)}, but must be ({', '.join(wanted)})")
         rest = tuple(size)
         for symbol in self.open_symbols:
             count = axes if symbol.endswith("*") else 1
             known[symbol], rest = rest[:count], rest[count:]
-            if len(known[symbol]) != count:
-                wanted = ", ".join(self.open_symbols)
-                raise ValueError(f"size is {list(size)}, but must give {wanted}")
-        if rest:
-            wanted = ", ".join(self.open_symbols) or "nothing"
-            raise ValueError(f"size is {list(size)}, but must give {wanted}")
         return known
+
+    def _size_words(self, axes: int) -> list[str]:
+        """The values of ``size`` for tensors of so many spatial axes: OH, OW."""
+        letters = {1: "L", 2: "HW", 3: "DHW"}.get(axes, "?" * axes)
+        words: list[str] = []
+        for s in self.open_symbols:
+            words += [s[:-1] + letter for letter in letters] if s.endswith("*") else [s]
+        return words
+
+    def size(self, shape: Sequence[int], given: Any) -> Shape:
+        """The caller's ``size`` for an input of this shape; one number is for every value.
+
+        Raises:
+            TypeError: neither a whole number nor a sequence of them.
+            ValueError: a value is negative or has more than 63 bits.
+
+        """
+        if is_number(given):
+            axes = max(len(shape) - len(self.inputs[0].parts) + 1, 1)
+            given = [given] * len(self._size_words(axes))
+        return extents(
+            "size", () if given is None else given, "a whole number, or one for each axis"
+        )
 
     @property
     def open_symbols(self) -> tuple[str, ...]:
-        """What of the results' extents the inputs do not tell."""
+        """The symbols of the results' extents that no input has."""
         told = {part for parameter in self.inputs for part in parameter.parts}
         parts = [part for parameter in self.outputs for part in parameter.parts]
         return tuple(dict.fromkeys(p for p in parts if p not in told and not p.isdigit()))
 
     def shapes(self, known: dict[str, Shape]) -> list[Shape]:
-        """Of the results."""
+        """The shapes of the results."""
         return [
             tuple(e for p in output.parts for e in ((int(p),) if p.isdigit() else known[p]))
             for output in self.outputs
@@ -113,7 +133,7 @@ class Operator(NamedTuple):
         return found
 
     def signature(self, *more: str) -> inspect.Signature:
-        """Of a function of the arrays; options, and ``more``, by name."""
+        """The signature of a function of the arrays; options and ``more`` are keywords."""
         kinds = inspect.Parameter
         names = [*(["size"] if self.open_symbols else []), *more]
         return inspect.Signature(
@@ -159,7 +179,7 @@ def operators() -> dict[str, Operator]:
 
 
 def without_functions() -> list[Operator]:
-    """Those that no module here describes."""
+    """The operators that no module here describes."""
     modules = (_operators, _upsample, _ms_deform_attn, _roi_align, _deform_conv)
     written = _operators.PADDED.union(*map(vars, modules))
     return [operator for name, operator in operators().items() if name not in written]
@@ -180,7 +200,7 @@ def partner(operator: Operator) -> Operator | None:
 
 
 def function_of(operator: Operator) -> Callable[..., Any]:
-    """Of arrays of any kind."""
+    """Make the operator's function of arrays of any kind."""
     signature = operator.signature("out")
 
     def function(*arguments: Any, **options: Any) -> Any:
@@ -189,7 +209,7 @@ def function_of(operator: Operator) -> Callable[..., Any]:
         arrays = [given.arguments[p.name] for p in operator.inputs]
         pictures = operator.name == "adaptive_avg_pool"
         described = [describe(array, p.name, pictures) for array, p in zip(arrays, operator.inputs)]
-        size = extents("size", given.arguments.get("size") or (), "a sequence of ints")
+        size = operator.size(described[0][0], given.arguments.get("size"))
         known = operator.bind([shape for shape, _ in described], size)
         wanted = operator.shapes(known)
         kind, out = kind_of(arrays[0]), given.arguments["out"]
@@ -198,9 +218,7 @@ def function_of(operator: Operator) -> Callable[..., Any]:
             results = [out]
         if out is not None:
             for result, shape in zip(results, wanted):
-                check_out(result)
-                if describe(result, "out", pictures)[0] != shape:
-                    raise ValueError(f"out has another shape than {list(shape)}")
+                check_out(result, shape, described[0][1])
         axes = len(known.get("*", known.get("O*", ())))
         chosen = operator.chosen(given.arguments, axes)
         tensors = iter((*arrays, *results))
@@ -218,7 +236,7 @@ def function_of(operator: Operator) -> Callable[..., Any]:
 def named(
     function: Callable[..., Any], operator: Operator, signature: inspect.Signature, module: str
 ) -> Callable[..., Any]:
-    """The function as if it had been written."""
+    """Give the function a name, a signature and a docstring, as written ones have."""
     function.__name__ = function.__qualname__ = operator.name
     function.__module__ = module
     function.__signature__ = signature  # type: ignore[attr-defined]

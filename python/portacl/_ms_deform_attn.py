@@ -4,21 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
+from operator import index
 from typing import Any
 
 import numpy as np
 
 from . import _core
 from ._arrays import check_array, check_out, describe, kind_of
-from ._numbers import flags
+from ._numbers import flags, shown
 
 
-def _indices(values: Any, name: str) -> Any:
+def _indices(values: Any, name: str, axes: int) -> Any:
     """An array of int32 or int64; sequences of numbers become one."""
     check_array(values, name)
     if hasattr(values, "__dlpack__"):
         return values
-    return np.asarray(values, np.int64)
+    try:
+        numbers = [[index(n) for n in row] if axes == 2 else index(row) for row in values]
+        return np.asarray(numbers, np.int64)
+    except (TypeError, ValueError, OverflowError):
+        wanted = "height and width of each level" if axes == 2 else "whole numbers"
+        raise TypeError(f"{name} is {shown(values)}; wanted {wanted}") from None
 
 
 def _starts(shapes: Any) -> Any:
@@ -45,12 +51,14 @@ class _Call:
         self.value_shape, self.dtype = describe(value, "value")
         if len(self.value_shape) != 4:
             raise ValueError(f"value has shape {list(self.value_shape)}, but must be (B, K, M, C)")
-        shapes = _indices(spatial_shapes, "spatial_shapes")
+        shapes = _indices(spatial_shapes, "spatial_shapes", 2)
+        if len(shapes.shape) != 2 or shapes.shape[1] != 2:
+            raise ValueError(f"spatial_shapes has shape {list(shapes.shape)}, but must be (L, 2)")
         starts = _starts(shapes) if level_start_index is None else level_start_index
         locations, self.locations_shape = _joined(locations, "locations", 6)
         weights, self.weights_shape = _joined(weights, "weights", 5)
         _, self.points_dtype = describe(locations, "locations")
-        self.arrays = (value, shapes, _indices(starts, "level_start_index"), locations, weights)
+        self.arrays = (value, shapes, _indices(starts, "level_start_index", 1), locations, weights)
         levels = tuple(shapes.shape)[:1]
         if levels != self.locations_shape[3:4]:
             raise ValueError(
@@ -91,15 +99,15 @@ def ms_deform_attn(
         ``out``, or a new row-major array (B, Q, M * C) of ``value``'s kind.
 
     Raises:
-        TypeError: no array, or another dtype.
-        ValueError: shapes or dtypes do not fit, a level does not fit among the keys, or ``out`` is
+        TypeError: no array, an unknown dtype, or two dtypes.
+        ValueError: shapes do not fit, a level does not fit among the keys, or ``out`` is
             read-only or overlaps another array.
 
     """
     call = _Call(value, spatial_shapes, level_start_index, locations, weights)
     kind = kind_of(value)
     if out is not None:
-        check_out(out)
+        check_out(out, call.output_shape, call.dtype)
     result = kind.empty(call.output_shape, call.dtype) if out is None else out
     _core.ms_deform_attn(*call.arrays, result)
     return kind.finish(result) if out is None else out
@@ -128,8 +136,8 @@ def ms_deform_attn_backward(
         of ``value``'s kind.
 
     Raises:
-        TypeError: no array, or another dtype.
-        ValueError: shapes or dtypes do not fit, or a level does not fit among the keys.
+        TypeError: no array, an unknown dtype, or two dtypes.
+        ValueError: shapes do not fit, or a level does not fit among the keys.
 
     """
     call = _Call(value, spatial_shapes, level_start_index, locations, weights)

@@ -75,9 +75,7 @@ EXACT = {"pytorch": 0, "pillow": 13, "pillow<13": 12}
 """Whose bits a resized picture has, and the value of antialias that asks for them."""
 
 
-def resize_flags(
-    align_corners: Any, antialias: Any, exact: str = "pytorch"
-) -> tuple[bool, int]:
+def resize_flags(align_corners: Any, antialias: Any, exact: str = "pytorch") -> tuple[bool, int]:
     """Both flags of weighted resizing, in the operators' order.
 
     Raises:
@@ -86,6 +84,26 @@ def resize_flags(
     """
     pillow = choose(EXACT, "exact", exact)
     return flag("align_corners", align_corners), pillow or flag("antialias", antialias)
+
+
+def check_exact(
+    exact: str, shape: Sequence[int], dtype: str, align_corners: Any, name: str = "input"
+) -> None:
+    """Refuse calls that have no bits of Pillow's.
+
+    Raises:
+        ValueError: Pillow's bits of anything but a picture in uint8, or with aligned corners.
+
+    """
+    if exact == "pytorch":
+        return
+    if dtype != "uint8" or len(shape) != 4:
+        raise ValueError(
+            f"exact is {exact!r}, which is for pictures (N, C, H, W) of uint8, but {name} has "
+            f"shape {list(shape)} and dtype {dtype}"
+        )
+    if align_corners:
+        raise ValueError(f"align_corners is True, but must be False with exact={exact!r}")
 
 
 def per_axis(value: Any, axes: int) -> list[Any]:

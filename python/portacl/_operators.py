@@ -100,8 +100,8 @@ Returns:
     ``out``, or a new row-major array of ``input``'s kind.
 
 Raises:
-    TypeError: no array, or another dtype.
-    ValueError: shapes, dtypes or modes do not fit, or ``out`` is read-only or overlaps itself
+    TypeError: no array, an unknown dtype, or two dtypes.
+    ValueError: shapes or modes do not fit, or ``out`` is read-only or overlaps itself
         or another array.
 """
 _GRADIENTS = """\
@@ -122,8 +122,8 @@ Returns:
     arrays of ``grad_output``'s kind.
 
 Raises:
-    TypeError: no array, or another dtype.
-    ValueError: shapes, dtypes or modes do not fit, or a result is read-only or overlaps itself
+    TypeError: no array, an unknown dtype, or two dtypes.
+    ValueError: shapes or modes do not fit, or a result is read-only or overlaps itself
         or another array.
 """
 
@@ -258,7 +258,7 @@ def _into(
     """Run a function of one array and its result; the result is ``out`` or a new array."""
     kind = kind_of(source)
     if out is not None:
-        _check_result(out, wanted)
+        check_out(out, wanted, dtype)
         function(source, out, *arguments)
         return out
     result = kind.empty(wanted, dtype)
@@ -286,7 +286,9 @@ def outside_values(padding: int, value: Any, outside: Any) -> tuple[float, bool,
     return fill, outside is not None, replacement
 
 
-def _choose_modes(axes: int, end: str, modes: _Modes) -> tuple[Callable[..., None], tuple[Any, ...]]:
+def _choose_modes(
+    axes: int, end: str, modes: _Modes
+) -> tuple[Callable[..., None], tuple[Any, ...]]:
     """The function of ``_core`` for the modes, and what it takes behind the arrays."""
     interpolation, padding, align_corners, value, outside = modes
     chosen = (
@@ -321,7 +323,7 @@ def _sample_backward(
     results: list[Any] = [None, None]
     for i, shape in enumerate((input_shape, grid_shape)):
         if mask[i] and out is not None:
-            _check_result(out[i], shape)
+            check_out(out[i], shape, dtype)
             results[i] = out[i]
         elif mask[i]:
             results[i] = kind.empty(shape, dtype)
@@ -352,16 +354,9 @@ def _sample(axes: int, arrays: tuple[Any, Any], modes: _Modes, out: Any) -> Any:
     wanted = (*input_shape[:2], *grid_shape[1:-1])
     kind = kind_of(input)
     if out is not None:
-        _check_result(out, wanted)
+        check_out(out, wanted, dtype)
         function(input, grid, out, *chosen)
         return out
     result = kind.empty(wanted, dtype)
     function(input, grid, result, *chosen)
     return kind.finish(result)
-
-
-def _check_result(out: Any, wanted: tuple[int, ...]) -> None:
-    check_out(out)
-    shape, _ = describe(out, "out", pictures=True)
-    if shape != wanted:
-        raise ValueError(f"out has shape {list(shape)}, but must have {list(wanted)}")

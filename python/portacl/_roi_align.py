@@ -21,7 +21,7 @@ def _size(name: str, value: Any, count: int) -> tuple[int, ...]:
 
 
 def _numbers(spatial_scale: Any, sampling_ratio: Any, aligned: bool) -> tuple[float, int, bool]:
-    """As ``_core`` takes them: torchvision's -1 is 0."""
+    """The numbers as ``_core`` takes them: torchvision's -1 is 0."""
     scale = number("spatial_scale", spatial_scale, False)
     ratio = max(int(number("sampling_ratio", sampling_ratio, True)), 0)
     return scale, ratio, flag("aligned", aligned)
@@ -39,9 +39,10 @@ def _pool(function: Any, input: Any, boxes: Any, output_size: Any, out: Any, *re
     rois, _ = describe(boxes, "boxes")
     size = _size("output_size", output_size, 2)
     kind = kind_of(input)
+    wanted = (*rois[:1], shape[1], *size)
     if out is not None:
-        check_out(out)
-    result = kind.empty((*rois[:1], shape[1], *size), dtype) if out is None else out
+        check_out(out, wanted, dtype)
+    result = kind.empty(wanted, dtype) if out is None else out
     function(input, boxes, *size, *rest, result)
     return kind.finish(result) if out is None else out
 
@@ -88,8 +89,8 @@ def roi_align(
         ``out``, or a new row-major array (K, C, OH, OW) of ``input``'s kind.
 
     Raises:
-        TypeError: no array, or another dtype.
-        ValueError: shapes or dtypes do not fit, a box names no image, or ``out`` is read-only or
+        TypeError: no array, an unknown dtype, or two dtypes.
+        ValueError: shapes do not fit, a box names no image, or ``out`` is read-only or
             overlaps another array.
 
     """
@@ -121,8 +122,8 @@ def roi_align_backward(
         A new row-major array (N, C, H, W) of ``grad_output``'s kind.
 
     Raises:
-        TypeError: no array, or another dtype.
-        ValueError: shapes or dtypes do not fit, or a box names no image.
+        TypeError: no array, an unknown dtype, or two dtypes.
+        ValueError: shapes do not fit, or a box names no image.
 
     """
     numbers = _numbers(spatial_scale, sampling_ratio, aligned)
@@ -157,8 +158,8 @@ def roi_align_rotated(
         ``out``, or a new row-major array (K, C, OH, OW) of ``input``'s kind.
 
     Raises:
-        TypeError: no array, or another dtype.
-        ValueError: shapes or dtypes do not fit, a box names no image, or ``out`` is read-only or
+        TypeError: no array, an unknown dtype, or two dtypes.
+        ValueError: shapes do not fit, a box names no image, or ``out`` is read-only or
             overlaps another array.
 
     """
@@ -188,8 +189,8 @@ def roi_align_rotated_backward(
         A new row-major array (N, C, H, W) of ``grad_output``'s kind.
 
     Raises:
-        TypeError: no array, or another dtype.
-        ValueError: shapes or dtypes do not fit, or a box names no image.
+        TypeError: no array, an unknown dtype, or two dtypes.
+        ValueError: shapes do not fit, or a box names no image.
 
     """
     numbers, turned = _numbers(spatial_scale, sampling_ratio, aligned), flag("clockwise", clockwise)

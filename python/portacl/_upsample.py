@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from . import _core
 from ._arrays import describe
-from ._numbers import flag, resize_flags
+from ._numbers import check_exact, flag, resize_flags
 from ._operators import Scales, _extents, _into, _resize, _resize_backward, _with
 
 Exact = Literal["pytorch", "pillow", "pillow<13"]
@@ -50,11 +50,17 @@ Returns:
     ``out``, or a new row-major array of ``input``'s kind.
 
 Raises:
-    TypeError: no array, or another dtype.
+    TypeError: no array, an unknown dtype, or two dtypes.
     ValueError: shapes, sizes or scales do not fit, or ``out`` is read-only or overlaps itself
         or ``input``.
 """
 _GRADIENT_RESULT = _RESULT.replace("``input``", "``grad_output``")
+
+
+def _modes(input: Any, align_corners: Any, antialias: Any, exact: str) -> tuple[bool, int]:
+    flags = resize_flags(align_corners, antialias, exact)
+    check_exact(exact, *describe(input, "input", pictures=True), flags[0])
+    return flags
 
 
 @_with(_RESIZE, _RESULT)
@@ -96,7 +102,7 @@ def upsample_linear(
     exact: Exact = "pytorch",
 ) -> Any:
     """Resize by linear interpolation along every spatial axis: bilinear, trilinear."""
-    modes = resize_flags(align_corners, antialias, exact)
+    modes = _modes(input, align_corners, antialias, exact)
     return _resize(_core.upsample_linear, input, output_size, scales, out, *modes)
 
 
@@ -129,7 +135,7 @@ def upsample_cubic(
     exact: Exact = "pytorch",
 ) -> Any:
     """Resize by cubic convolution along every spatial axis (bicubic)."""
-    modes = resize_flags(align_corners, antialias, exact)
+    modes = _modes(input, align_corners, antialias, exact)
     return _resize(_core.upsample_cubic, input, output_size, scales, out, *modes)
 
 
@@ -163,7 +169,7 @@ def upsample_lanczos(
 
     An axis that shrinks averages over all elements that one output covers.
     """
-    modes = resize_flags(False, True, exact)
+    modes = _modes(input, False, True, exact)
     return _resize(_core.upsample_lanczos, input, output_size, scales, out, *modes)
 
 
@@ -216,7 +222,7 @@ def affine_grid(
         kind.
 
     Raises:
-        TypeError: no array, or another dtype.
+        TypeError: no array, an unknown dtype, or two dtypes.
         ValueError: shapes or sizes do not fit, or ``out`` is read-only or overlaps itself or
             ``theta``.
 
@@ -229,7 +235,9 @@ def affine_grid(
             f"(N, C, H, W) and (N, 2, 3), or (N, C, D, H, W) and (N, 3, 4)"
         )
     if extents[0] != shape[0]:
-        raise ValueError(f"size is {list(extents)}, but theta has {shape[0]} maps")
+        raise ValueError(
+            f"size is {list(extents)}, but theta of shape {list(shape)} asks for N = {shape[0]}"
+        )
     wanted = (extents[0], *extents[2:], shape[1])
     return _into(
         _core.affine_grid, theta, wanted, dtype, (flag("align_corners", align_corners),), out
@@ -249,7 +257,7 @@ def affine_grid_backward(grid_grad: Any, out: Any = None, *, align_corners: bool
         (N, 2, 3) or (N, 3, 4): ``out``, or a new row-major array of ``grid_grad``'s kind.
 
     Raises:
-        TypeError: no array, or another dtype.
+        TypeError: no array, an unknown dtype, or two dtypes.
         ValueError: another shape, or ``out`` is read-only or overlaps itself or ``grid_grad``.
 
     """

@@ -10,7 +10,6 @@
 #include <array>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -19,6 +18,7 @@
 #include "cuda_stream.h"
 #include "host_threads.h"
 #include "jax/handlers.h"
+#include "message.h"
 #include "plan_cache.h"
 #include "result_pool.h"
 #include "torch_kernels.h"
@@ -31,17 +31,6 @@ namespace {
 using portacl::ops::Form;
 using portacl::ops::Parameter;
 using portacl::ops::Signature;
-
-// "gradOutput" as Python has it: "grad_output".
-std::string PythonName(std::string_view name) {
-  std::string made;
-  for (const char c : name) {
-    const bool capital = c >= 'A' && c <= 'Z';
-    if (capital) made += '_';
-    made += static_cast<char>(capital ? c - 'A' + 'a' : c);
-  }
-  return made;
-}
 
 // A planning function of portacl.h with the names of its parameters in Python.
 struct Function {
@@ -59,11 +48,14 @@ struct Function {
 // Throws the Python exception that fits a code, with the library's message.
 void Check(int32_t code) {
   if (code == PORTACL_OK) return;
+  const std::string message = Message();
   PyObject* type = PyExc_RuntimeError;
-  if (code == PORTACL_ERROR_NULL || code == PORTACL_ERROR_INVALID) type = PyExc_ValueError;
+  if (code == PORTACL_ERROR_NULL || code == PORTACL_ERROR_INVALID) {
+    type = IsAboutType(message) ? PyExc_TypeError : PyExc_ValueError;
+  }
   if (code == PORTACL_ERROR_RUNTIME) type = PyExc_MemoryError;
   if (code == PORTACL_ERROR_NO_KERNEL) type = PyExc_NotImplementedError;
-  PyErr_SetString(type, portaclGetErrorMessage());
+  PyErr_SetString(type, message.c_str());
   throw nb::python_error();
 }
 

@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "host_threads.h"
+#include "message.h"
 #include "result_pool.h"
 
 namespace portacl_python::torch_abi {
@@ -207,7 +208,7 @@ void Run(const Call& call) {
   uint32_t threads = 1;
   Check(functions.get_num_threads(&threads));
   const ThreadsOfCall of_call(static_cast<int32_t>(threads));
-  if (RunCall(call) != PORTACL_OK) throw std::runtime_error(portaclGetErrorMessage());
+  if (RunCall(call) != PORTACL_OK) throw std::runtime_error(Message());
 }
 
 std::string ToText(const Extents& values) {

@@ -122,7 +122,9 @@ def test_lanczos_has_no_corners():
     x = torch.ones(1, 1, 4, 4)
     with pytest.raises(ValueError, match="mode 'lanczos' has no align_corners"):
         pt.interpolate(x, (2, 2), mode="lanczos", align_corners=True)
-    with pytest.raises(ValueError, match="alignCorners is true, but must be false: Lanczos has no"):
+    with pytest.raises(
+        ValueError, match="align_corners is true, but must be false: Lanczos has no"
+    ):
         torch.ops.portacl.upsample_lanczos(x, (2, 2), None, True, True)
 
 
@@ -145,7 +147,11 @@ def test_enable_has_lanczos_in_16_bits():
 @pytest.mark.parametrize("dtype", [*DTYPES, torch.uint8])
 def test_volumes_are_images_axis_by_axis(rng, mode, dtype):
     for size in ((4, 3, 5), (12, 7, 3), (9, 10, 8)):
-        x = torch.from_numpy(rng.standard_normal((2, 3, 9, 7, 8)) * 60 + 128).clamp(0, 255).to(dtype)
+        x = (
+            torch.from_numpy(rng.standard_normal((2, 3, 9, 7, 8)) * 60 + 128)
+            .clamp(0, 255)
+            .to(dtype)
+        )
         for memory_format in (torch.contiguous_format, torch.channels_last_3d):
             volume = x.contiguous(memory_format=memory_format)
             got = pt.interpolate(volume, size, mode=NAMES[mode][1], antialias=True)

@@ -107,3 +107,64 @@ def test_exporters_that_fail():
     with pytest.raises(ValueError, match="input cannot be read as an array: I am quantised") as e:
         portacl.grid_sampler_2d(Stubborn(), GRID)
     assert isinstance(e.value.__cause__, RuntimeError)
+
+
+def test_names_that_a_module_lacks():
+    for name, meant in [
+        ("upsample_bilinear", "upsample_linear"),
+        ("grid_sample", "grid_sampler_2d"),
+    ]:
+        with pytest.raises(AttributeError, match=f"no attribute '{name}'; did you mean .*{meant}"):
+            getattr(portacl, name)
+    with pytest.raises(AttributeError, match="no attribute 'quux'$"):
+        portacl.quux  # noqa: B018
+    assert not hasattr(portacl, "__wrapped__")
+
+
+def test_names_of_types_and_parameters_are_pythons():
+    """The library's own messages speak of DOUBLE and gradOutput."""
+    wrong = IMAGE.astype(np.float64)
+    with pytest.raises(TypeError) as refused:
+        portacl.grid_sampler_2d_backward(IMAGE[..., :2, :2], wrong, GRID)
+    assert "grad_output has dtype float32, but input has float64" in str(refused.value)
+    with pytest.raises(TypeError, match="out has dtype float64, but must have float32"):
+        portacl.upsample_nearest(IMAGE, (2, 2), out=np.empty((1, 1, 2, 2)))
+    with pytest.raises(ValueError, match="exact is 'pillow', which is for pictures .* of uint8"):
+        portacl.upsample_linear(IMAGE, (2, 2), exact="pillow")
+
+
+def test_every_function_looks_at_its_result_first():
+    boxes, points = np.zeros((2, 5), np.float32), np.zeros((1, 18, 2, 2), np.float32)
+    calls = [
+        lambda out: portacl.upsample_linear(IMAGE, 2, out=out),
+        lambda out: portacl.grid_sampler_2d(IMAGE, GRID, out=out),
+        lambda out: portacl.roi_align(IMAGE, boxes[:1], 2, out=out),
+        lambda out: portacl.adaptive_avg_pool(IMAGE, size=2, out=out),
+        lambda out: portacl.deform_conv2d(IMAGE, points, np.ones((1, 1, 3, 3), "f4"), out=out),
+    ]
+    for call in calls:
+        with pytest.raises(TypeError, match="out has dtype float64, but must have float32"):
+            call(np.empty((1, 1, 2, 2)))
+        with pytest.raises(ValueError, match=r"out has shape .*, but must have \[1, 1, 2, 2\]"):
+            call(np.empty((1, 1, 2, 3), np.float32))
+
+
+def test_sizes_of_pools():
+    assert portacl.adaptive_avg_pool(IMAGE, size=2).shape == (1, 1, 2, 2)
+    for size in (None, (2,), (2, 2, 2)):
+        with pytest.raises(ValueError, match=r"size is \[.*\], but must be \(OH, OW\)"):
+            portacl.adaptive_avg_pool(IMAGE, size=size)
+    with pytest.raises(TypeError, match="size is .*; wanted a whole number, or one for each axis"):
+        portacl.adaptive_avg_pool(IMAGE, size="2")
+
+
+def test_levels_that_are_no_whole_numbers():
+    value, weights = np.zeros((1, 16, 1, 4), "f4"), np.zeros((1, 3, 1, 1, 2), "f4")
+    locations = np.zeros((1, 3, 1, 1, 2, 2), "f4")
+    for shapes in ([4, 4], [[4.5, 4]], "x", [["4", "4"]]):
+        with pytest.raises(TypeError, match="spatial_shapes is .*; wanted height and width of"):
+            portacl.ms_deform_attn(value, shapes, [0], locations, weights)
+    with pytest.raises(ValueError, match=r"spatial_shapes has shape \[1, 3\], but must be \(L, 2"):
+        portacl.ms_deform_attn(value, [[4, 4, 1]], [0], locations, weights)
+    with pytest.raises(TypeError, match="level_start_index is .*; wanted whole numbers"):
+        portacl.ms_deform_attn(value, [[4, 4]], [0.5], locations, weights)

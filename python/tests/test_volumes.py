@@ -111,7 +111,7 @@ def test_refusals(arrays):
         portacl.grid_sampler_3d(volume[0], grid)
     with pytest.raises(ValueError, match=r"its last extent must be 3 \(x, y, z\)"):
         portacl.grid_sampler_3d(volume, grid[..., :2])
-    with pytest.raises(ValueError, match="gradOutput has shape"):
+    with pytest.raises(ValueError, match="grad_output has shape"):
         portacl.grid_sampler_3d_backward(grad[:, :, :2], volume, grid)
     with pytest.raises(ValueError, match="interpolation is 'cubic'"):
         portacl.grid_sampler_3d(volume, grid, interpolation="cubic")

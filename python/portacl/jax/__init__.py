@@ -8,11 +8,14 @@ both modes, on one device or many; RoiAlign, deformable attention and convolutio
 gradients alone. Bits never depend on the number of threads or devices, on ``jit`` or on ``vmap``.
 """
 
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
 try:
     import jax as _jax  # noqa: F401
 except ModuleNotFoundError as _missing:
     raise ImportError("portacl.jax needs JAX 0.5 or newer (pip install jax)") from _missing
 
+from .._names import missing as _missing_name
 from ._deform_conv import deform_conv2d, deform_conv2d_backward
 from ._detection import (
     ms_deform_attn,
@@ -73,3 +76,8 @@ __all__ = [
 ]
 
 globals().update(_LISTED)
+
+if not _TYPE_CHECKING:  # type checkers would take any name for one of this module
+
+    def __getattr__(name: str) -> object:
+        raise _missing_name(__name__, name, __all__)

@@ -26,7 +26,7 @@ class _How(NamedTuple):
 
 
 class _Arrays(NamedTuple):
-    """In the order of the gradients; mask and bias may be None."""
+    """The arrays in the order of the gradients; mask and bias may be None."""
 
     input: Any
     weight: Any
@@ -62,7 +62,7 @@ def _convolve(arrays: _Arrays, how: _How) -> jax.Array:
 def _gradients(
     arrays: _Arrays, how: _How, grad: jax.Array, wanted: Sequence[bool]
 ) -> list[Optional[jax.Array]]:
-    """Of the arrays that there are."""
+    """The gradients of the arrays that there are."""
     image, weight, offset, mask, _ = arrays
     kinds = [
         (array.shape, array.dtype) if want and array is not None else None

@@ -27,9 +27,9 @@ class Modes(NamedTuple):
     padding: int
     align_corners: bool
     fill: float = 0.0
-    """Of elements outside, with constant padding."""
+    """The value of elements outside, with constant padding."""
     outside: float | None = None
-    """Of points outside, if they are replaced."""
+    """The value of points outside, if they are replaced."""
 
     def of_tangent(self) -> Modes:
         """The same for the tangent of an input: values outside do not change."""

@@ -8,12 +8,11 @@ from typing import Any
 import jax
 
 from .. import _listed
-from .._numbers import extents
 from ._functional import _apply, _array
 
 
 def function_of(operator: _listed.Operator) -> Callable[..., jax.Array]:
-    """Of JAX's arrays; differentiable any number of times, in both modes."""
+    """Make the operator's function of JAX's arrays, with derivatives of every order."""
     signature = operator.signature()
     (source,), (result,) = operator.inputs, operator.outputs
     # The first axes of both are treated one by one.
@@ -25,7 +24,7 @@ def function_of(operator: _listed.Operator) -> Callable[..., jax.Array]:
         given = signature.bind(*arguments, **options)
         given.apply_defaults()
         array = _array(given.arguments[source.name], source.name)
-        size = extents("size", given.arguments.get("size") or (), "a sequence of ints")
+        size = operator.size(array.shape, given.arguments.get("size"))
         known = operator.bind([array.shape], size)
         axes = len(known.get("*", known.get("O*", ())))
         chosen = operator.chosen(given.arguments, axes)

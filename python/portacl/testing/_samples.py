@@ -91,7 +91,7 @@ def outputs_of(case: Case) -> list[str]:
 
 
 def _symbols(case: Case, name: str, symbols: str) -> list[str]:
-    """In the order of the tensor's format."""
+    """The symbols in the order of the tensor's format."""
     order = symbols.split(",")
     if case.fields.get(f"{name}.format") in ("NHWC", "NDHWC"):
         order.append(order.pop(1))
@@ -208,7 +208,9 @@ def sample_inputs(case: AnyCase, *, kind: ArrayKind = "numpy") -> Sample:
         if role in ("Double", "Float"):
             arguments[name] = float(fields.get(name, _UNSET.get(name, 0)))
         elif role in ("Int", "Int32"):
-            arguments[name] = shapes[name][0] if symbols else int(fields.get(name, _UNSET.get(name, 0)))
+            arguments[name] = (
+                shapes[name][0] if symbols else int(fields.get(name, _UNSET.get(name, 0)))
+            )
         elif role in ("Mode", "Word"):
             arguments[name] = fields.get(name, symbols.split("|")[0])
         elif role == "Flag":

@@ -24,7 +24,7 @@ def draw(seed: int, numbers: Any) -> Any:
 
 
 def unit(numbers: Any) -> Any:
-    """In [0, 1), with 53 random bits."""
+    """Numbers in [0, 1), with 53 random bits."""
     return (numbers >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
@@ -96,7 +96,7 @@ def make_values(spec: str, seed: int, count: int, grid: GridFrame | None) -> Any
     draws = draw(seed, np.uint64(_RESERVED) + np.arange(count, dtype=np.uint64))
     if word in ("identity", "smooth", "onecell", "kinks"):
         if grid is None:
-            raise ValueError(f"'{word}' is for grids")
+            raise ValueError(f"values '{word}' are for grids, but this tensor is none")
         return _grid(word, seed, count, grid)
     if word == "uniform":
         bound = 1.1 if grid is not None else 1.0
@@ -111,7 +111,7 @@ def make_values(spec: str, seed: int, count: int, grid: GridFrame | None) -> Any
         return _not_finite(draws)
     if word in ("ones", "constant"):
         return np.full(count, 1.0 if word == "ones" else limits[0])
-    raise ValueError(f"'{word}' is no kind of values")
+    raise ValueError(f"values '{word}' are not known; docs/cases.md lists all")
 
 
 def round_to_bfloat16(values: Any) -> Any:

@@ -58,7 +58,7 @@ def attention(
 
 
 def _forward(stock: Callable[..., Any]) -> Callable[..., Any]:
-    """Of transformers' module: its first argument is itself."""
+    """The forward of transformers' module: its first argument is the module."""
 
     @functools.wraps(stock)
     def forward(
@@ -90,7 +90,7 @@ def _forward(stock: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _function(stock: Callable[..., Any]) -> Callable[..., Any]:
-    """Of mmcv, detrex and transformers: (value, shapes, locations, weights)."""
+    """The function of mmcv, detrex and transformers: (value, shapes, locations, weights)."""
 
     @functools.wraps(stock)
     def function(
@@ -123,7 +123,7 @@ _FAR_AWAY = -2.0  # a location that touches no pixel: a point there contributes 
 
 
 def _second_version(stock: Callable[..., Any]) -> Callable[..., Any]:
-    """Of RT-DETRv2 and D-FINE: the points of all levels stand on one axis.
+    """The function of RT-DETRv2 and D-FINE: the points of all levels stand on one axis.
 
     Value is (B, K, M, C), or a list of a (B * M, C, K) for each level, which is left alone.
     """

@@ -30,7 +30,7 @@ Tensors = tuple[torch.Tensor, ...]
 
 
 def _numbers(weight: torch.Tensor, numbers: tuple[int, ...]) -> tuple[Any, ...]:
-    """As ``_core`` takes them: y and x of offsets in turn."""
+    """The numbers as ``_core`` takes them: y and x of offsets in turn."""
     stride_h, stride_w, pad_h, pad_w, dilation_h, dilation_w, groups, offset_groups = numbers
     kernel, padding = list(weight.shape[2:]), [pad_h, pad_h, pad_w, pad_w]
     steps = [stride_h, stride_w], padding, [dilation_h, dilation_w]
@@ -109,13 +109,13 @@ def setup(ctx: Any, inputs: Any, output: Any) -> None:
 
 
 def gradients(ctx: Any, grad: torch.Tensor) -> tuple[Optional[torch.Tensor], ...]:
-    """Of the five tensors."""
+    """The gradients of the five tensors."""
     found = torch.ops.portacl.deform_conv2d_backward(grad, *ctx.saved_tensors, *ctx.numbers)
     return (*found, *[None] * len(ctx.numbers))
 
 
 def refuse_second_order(ctx: Any, *grads: torch.Tensor) -> Any:
-    """As torchvision's, the gradients have no derivatives."""
+    """Raise: the gradients have no derivatives, as in torchvision."""
     raise RuntimeError("double backwards on deform_conv2d is not supported")
 
 

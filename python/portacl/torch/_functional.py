@@ -11,7 +11,7 @@ from typing import Any, Optional, Union
 import torch
 
 from .._arrays import check_tensor
-from .._numbers import flag, resize_flags, shown
+from .._numbers import EXACT, check_exact, flag, resize_flags, shown
 from .._operators import INTERPOLATIONS, PADDINGS, _choose, outside_values
 from .._upsample import Exact
 from ._library import ops
@@ -250,10 +250,10 @@ def _interpolate(
         result: torch.Tensor = operator(input, sizes, scales)
         return result
     if modes[1] not in (0, 1):
-        if modes[0] or scales is not None:
-            raise ValueError(
-                f"{name}: Pillow has neither align_corners nor scale_factor, only size"
-            )
+        exact = next(word for word, value in EXACT.items() if value == modes[1])
+        check_exact(exact, input.shape, str(input.dtype).removeprefix("torch."), modes[0])
+        if scales is not None:
+            raise ValueError(f"{name}: exact={exact!r} goes with size, not with scale_factor")
         picture: torch.Tensor = ops.resize_as_pillow(input, sizes, _WEIGHTED[mode], modes[1])
         return picture
     result = getattr(ops, _WEIGHTED[mode])(input, sizes, scales, *modes)
@@ -284,7 +284,10 @@ def _sizes_and_scales(
             )
     if len(sizes) != axes or (scales is not None and len(scales) != axes):
         which = "size" if scales is None else "scale_factor"
-        raise ValueError(f"{name}: {which} needs a value for each of {axes} axes")
+        given = shown(size if scales is None else scale_factor)
+        raise ValueError(
+            f"{name}: {which} is {given}, but must have a value for each of {axes} axes"
+        )
     return sizes, scales
 
 
@@ -311,6 +314,11 @@ def affine_grid(
 
     """
     _check_device("affine_grid", theta=theta)
+    if not isinstance(size, (tuple, list)):
+        raise TypeError(
+            f"affine_grid: size is {shown(size)}; wanted the whole shape of the images, a sequence "
+            f"of ints"
+        )
     sizes = list(size)
     axes = len(sizes) - 2
     if axes not in (2, 3) or theta.dim() != 3 or tuple(theta.shape[1:]) != (axes, axes + 1):
@@ -319,6 +327,9 @@ def affine_grid(
             f"be (N, C, H, W) and (N, 2, 3), or (N, C, D, H, W) and (N, 3, 4)"
         )
     if sizes[0] != theta.shape[0]:
-        raise ValueError(f"affine_grid: size is {sizes}, but theta has {theta.shape[0]} maps")
+        raise ValueError(
+            f"affine_grid: size is {sizes}, but theta of shape {list(theta.shape)} asks for N = "
+            f"{theta.shape[0]}"
+        )
     result: torch.Tensor = ops.affine_grid(theta, sizes, flag("align_corners", align_corners))
     return result

@@ -135,7 +135,7 @@ def _setup_grid_backward(ctx: Any, inputs: Any, output: Any) -> None:
 def _grid_second_order(
     first_order: Callable[..., Any], ctx: Any, *grads: torch.Tensor
 ) -> tuple[Optional[torch.Tensor], ...]:
-    """By PyTorch's own formulas: ``first_order`` calls its backward operator."""
+    """Second derivatives by PyTorch's formulas: ``first_order`` calls its backward operator."""
     create_graph = torch.is_grad_enabled()
     wanted = ctx.needs_input_grad[:3]
     with torch.enable_grad():
@@ -259,7 +259,7 @@ class _Library(torch.library.Library):
 _library = _Library("portacl", "FRAGMENT")
 
 Tangents = list[Optional[torch.Tensor]]
-"""One for each argument, None where there is none."""
+"""A tangent for each argument; None: the argument has no tangent."""
 
 _TANGENT_RULES: dict[str, Callable[[Sequence[Any], Tangents], torch.Tensor]] = {}
 """The tangent of an operator's result, from its arguments and theirs."""
@@ -284,7 +284,7 @@ def _with_tangents(name: str, kernel: Callable[..., Any], keyset: Any, *argument
 
 
 def _linear_tangent(operator: Any, primals: Sequence[Any], tangents: Tangents) -> torch.Tensor:
-    """Of an operator that is linear in its first argument."""
+    """The tangent of an operator that is linear in its first argument."""
     result: torch.Tensor = operator(tangents[0], *primals[1:])
     return result
 
@@ -533,7 +533,7 @@ def _listed_kernel(
 
 
 def _listed_format(source: torch.Tensor, shape: Sequence[int]) -> torch.memory_format:
-    """Of a result: its source's, if both are images or volumes."""
+    """The format of a result: its source's, if both are images or volumes."""
     same = len(shape) == source.dim() and shape[:2] == tuple(source.shape[:2])
     return memory_format_like(source) if same else torch.contiguous_format
 
@@ -544,9 +544,7 @@ def _listed_fake(
     known = operator.bind([tuple(source.shape)], size)
     shape = operator.shapes(known)[0]
     memory_format = _listed_format(source, shape)
-    return torch.empty(
-        shape, dtype=source.dtype, device=source.device, memory_format=memory_format
-    )
+    return torch.empty(shape, dtype=source.dtype, device=source.device, memory_format=memory_format)
 
 
 def _listed_gradient(
@@ -578,21 +576,24 @@ def define_listed(pair: Sequence[_listed.Operator], names: Sequence[str]) -> Non
 
 
 def listed_function(operator: _listed.Operator, name: str) -> Callable[..., torch.Tensor]:
-    """The differentiable function of one of them."""
+    """Make the differentiable function of an operator."""
     signature = operator.signature()
 
     def function(*arguments: Any, **options: Any) -> torch.Tensor:
         given = signature.bind(*arguments, **options)
         given.apply_defaults()
         source, *rest = (given.arguments[p.name] for p in (*operator.inputs, *operator.options))
-        result: torch.Tensor = getattr(ops, name)(source, given.arguments.get("size") or (), *rest)
+        size = given.arguments.get("size")
+        if isinstance(size, int):
+            size = operator.size(source.shape, size)
+        result: torch.Tensor = getattr(ops, name)(source, () if size is None else size, *rest)
         return result
 
     return _listed.named(function, operator, signature, "portacl.torch")
 
 
 LISTED: dict[str, Callable[..., torch.Tensor]] = {}
-"""Of operators that no module here describes."""
+"""Functions of operators that no module here describes."""
 
 for _operator in _listed.without_functions():
     _transpose = _listed.partner(_operator)

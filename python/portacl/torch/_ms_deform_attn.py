@@ -25,7 +25,7 @@ SCHEMAS = {
 
 
 def _points_dtype(value: torch.Tensor, *points: torch.Tensor) -> torch.dtype:
-    """In which locations and weights are read: never narrower than they are.
+    """The dtype to read locations and weights in: never narrower than theirs.
 
     Beside 16-bit values they may be float32, as autocast makes them.
     """
@@ -46,7 +46,7 @@ def _arguments(
     locations: torch.Tensor,
     weights: torch.Tensor,
 ) -> tuple[torch.Tensor, ...]:
-    """As ``_core`` takes them: the points of all levels on one axis."""
+    """The tensors as ``_core`` takes them: the points of all levels on one axis."""
     if locations.dim() != 6 or weights.dim() != 5:
         raise ValueError(
             f"sampling_locations has shape {list(locations.shape)} and attention_weights "
@@ -137,7 +137,7 @@ def setup(ctx: Any, inputs: Any, output: Any) -> None:
 
 
 def gradients(ctx: Any, grad_output: torch.Tensor) -> tuple[Optional[torch.Tensor], ...]:
-    """Of all five arguments."""
+    """The gradients of all five arguments."""
     wanted = [ctx.needs_input_grad[i] for i in (0, 3, 4)]
     found = torch.ops.portacl.ms_deform_attn_backward(*ctx.saved_tensors, grad_output, wanted)
     value, locations, weights = (g if is_wanted else None for g, is_wanted in zip(found, wanted))

@@ -176,7 +176,7 @@ _RESIZES = {
     "_upsample_lanczos2d_aa": _Resize("upsample_lanczos", 2, (True,), row_major=True),
 }
 _RESIZES = {name: how for name, how in _RESIZES.items() if hasattr(torch.ops.aten, name)}
-"""As torch_resize.h has them."""
+"""The names that torch_resize.h has."""
 
 
 def _resize_backward(
@@ -305,7 +305,7 @@ class Replaced(NamedTuple):
 
     operator: str
     backward: bool
-    """Whether ``enable()`` does, and not only ``enable(forward=True)``."""
+    """Whether ``enable()`` replaces it too, not only ``enable(forward=True)``."""
     way: str
     """Who calls portacl's kernel."""
 
@@ -318,7 +318,7 @@ def replaced_names() -> list[tuple[str, bool]]:
 
 
 def replaced() -> list[Replaced]:
-    """All of them, with the way in which this PyTorch calls portacl."""
+    """All replaced operators, with the way in which this PyTorch calls portacl."""
     put_in_dispatcher()
     natives = [r._native for r in (_backward, _forward) if r._native is not None]
     through = {name for native in natives for name in native.names}

@@ -70,7 +70,7 @@ class Report:
 
     @property
     def calls(self) -> int:
-        """All calls that were seen."""
+        """The number of calls that were seen."""
         return sum(row.calls for row in self.rows.values())
 
     @property
@@ -97,7 +97,11 @@ class Report:
             return f"{line}; about {abs(self.saved):.2g} s {word}: {change}"
         spent = sum(row.seconds for row in self.rows.values() if not row.reason)
         line += f"; they ran {spent:.2g} s of {self.seconds:.3g} s"
-        return line if self.sample else f"{line} (--profile=10, sample=10: times PyTorch's kernels too)"
+        return (
+            line
+            if self.sample
+            else f"{line} (--profile=10, sample=10: times PyTorch's kernels too)"
+        )
 
     def table(self) -> str:
         """All rows, the slowest first, and the closing line."""
@@ -121,7 +125,7 @@ class Report:
         return "\n".join([*text, self.closing_line()])
 
     def json(self) -> str:
-        """The same as JSON."""
+        """The rows and the closing line as JSON."""
         rows = [
             {
                 "operator": row.operator,
@@ -166,9 +170,7 @@ def _shapes(arguments: Sequence[Any], result: Any) -> str:
 def _why_not(device: str, is_forward: bool, is_resize: bool, tensor: torch.Tensor) -> str:
     """Why portacl's kernel does not compute a call of PyTorch's operator; "" if it does."""
     if device == "CUDA" and _override.is_enabled(is_forward, "cuda"):
-        return (
-            "" if tensor.dtype in DTYPES else "dtype " + str(tensor.dtype).removeprefix("torch.")
-        )
+        return "" if tensor.dtype in DTYPES else "dtype " + str(tensor.dtype).removeprefix("torch.")
     if device != "CPU":
         return f"device {device.lower()}"
     is_picture = is_resize and is_forward and tensor.dtype == torch.uint8

@@ -106,7 +106,7 @@ def setup(ctx: Any, inputs: Any, output: Any) -> None:
 
 
 def gradient(backward: Any, ctx: Any, grad: torch.Tensor) -> tuple[Optional[torch.Tensor], ...]:
-    """Of the input; rois have none, as in torchvision."""
+    """The gradient of the input; rois have none, as in torchvision."""
     (rois,) = ctx.saved_tensors
     found = backward(grad, rois, *ctx.numbers[:3], *ctx.size, *ctx.numbers[3:])
     return (found, *[None] * (len(ctx.numbers) + 1))

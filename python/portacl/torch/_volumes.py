@@ -36,7 +36,7 @@ def _wrap(stock: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def set_enabled(wanted: bool) -> None:
-    """Whether PyTorch's function takes them from now on.
+    """Set whether PyTorch's function takes vectors and volumes from now on.
 
     Another library may have wrapped the function since: its wrapper stays.
     """

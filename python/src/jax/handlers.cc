@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 
+#include "../message.h"
 #include "../plan_cache.h"
 
 namespace ffi = xla::ffi;
@@ -66,7 +67,7 @@ struct Array {
 ffi::Error RunAndTell(const Call& call) {
   try {
     if (RunCall(call) == PORTACL_OK) return ffi::Error::Success();
-    return ffi::Error::InvalidArgument(portaclGetErrorMessage());
+    return ffi::Error::InvalidArgument(Message());
   } catch (const std::exception& error) {
     return ffi::Error::Internal(error.what());
   }
