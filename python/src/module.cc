@@ -304,7 +304,7 @@ nb::dict CaseSignatures() {
   return made;
 }
 
-// The functions of this module that call an operator, which are portacl.h's.
+// The functions of this module that call an operator, with the parameters that portacl.h gives.
 nb::dict NativeSignatures() {
   nb::dict made;
 #define PORTACL_NATIVE(function, Name, traits, ...)                                             \

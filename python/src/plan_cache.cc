@@ -232,7 +232,7 @@ int32_t MakePlan(const Call& call, portaclPlan** plan) {
   return PORTACL_ERROR_INTERNAL;
 }
 
-// The same for the device of this thread's calls, whatever the thread has set for its own plans.
+// Makes the plan for the device of this thread's calls, whatever the thread has set for its plans.
 int32_t MakePlanOnDevice(const Call& call, portaclPlan** plan) {
   const CudaStream& current = CurrentStream();
   if (!current.on_gpu() && std::string_view(portaclGetDevice()) == "cpu") {

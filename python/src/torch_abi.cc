@@ -39,7 +39,7 @@ void AskForNumbers() {
   cpu = f.cpu();
 }
 
-// The last one is of pictures alone.
+// The last type is for pictures alone.
 const DType* FindDType(int32_t torch, bool pictures) {
   const DType* const end = dtypes.end() - (pictures ? 0 : 1);
   const DType* const begin = dtypes.begin();

@@ -63,8 +63,8 @@ void AddFaults(const std::vector<CaseVerdict>& verdicts, std::vector<std::string
 
 // ---- where errors lie ---------------------------------------------------------------------------
 
-// In how many outputs all errors are there, and how many have errors elsewhere. If an axis has
-// one index it says nothing.
+// In how many outputs all errors are there, and in how many some errors are elsewhere. An axis with
+// one index says nothing.
 struct Place {
   size_t here = 0, elsewhere = 0;
 };

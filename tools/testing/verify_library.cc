@@ -260,7 +260,7 @@ class FaultFinder {
     return SeveralFaults(wanted);
   }
 
-  // Whether the kernel is right without these hardships, and wrong with all, in each of some tries.
+  // Whether the kernel is right without these hardships, and wrong with all of them, in every try.
   bool IsRightEachTime(const Wanted& wanted, Hardships without) const {
     constexpr int kTries = 2;
     for (int i = 0; i < kTries; ++i) {

@@ -114,7 +114,7 @@ bool WantsLongIndices(const c10::OperatorHandle& op) {
   return IsOneOf(op, kNames);
 }
 
-// Not what has the type of the result: the values of put.
+// Arguments that have the type of the result stay as they are: the values of put.
 void LengthenIndices(const c10::OperatorHandle& op, IValue* arguments) {
   if (!WantsLongIndices(op)) return;
   const auto& declared = op.schema().arguments();

@@ -55,7 +55,7 @@ class SmallBlocks {
     }
     return free == 0 ? nullptr : memory_ + kStride * static_cast<size_t>(std::countr_zero(free));
   }
-  // Whether the block is of these.
+  // Takes a block back; false if the block is none of these.
   bool Give(void* address) {
     const auto at = reinterpret_cast<uintptr_t>(address) - reinterpret_cast<uintptr_t>(memory_);
     if (at >= sizeof(memory_)) return false;
