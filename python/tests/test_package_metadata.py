@@ -149,7 +149,7 @@ def test_the_api_page_has_every_function(name):
     module = importlib.import_module(name)
     page = (BACKEND.parents[1] / "docs/api/python.md").read_text()
     (section,) = re.findall(rf"currentmodule:: {re.escape(name)}\n(.*?)```", page, re.DOTALL)
-    there = set(re.findall(r"auto(?:function|class):: (\w+)", section))
+    there = set(re.findall(r"(?:autofunction|autoclass|py:function):: (\w+)", section))
     functions = {each for each in module.__all__ if inspect.isroutine(getattr(module, each))}
     assert functions - there == set()
 
