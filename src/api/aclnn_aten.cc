@@ -46,7 +46,7 @@ class Reader {
   Status Plan(bool has_workspace_size, bool has_executor, ops::PlannedCall* planned) {
     if (!has_workspace_size) return refusals_.Refuse(Rule::kNull, "workspaceSize is null");
     if (!has_executor) return refusals_.Refuse(Rule::kNull, "executor is null");
-    PORTACL_RETURN_IF_ERROR(arguments_.status());
+    PORTACL_RETURN_IF_ERROR(arguments_.TakeStatus());
     return MakePlan(row_, values_, results_, planned);
   }
 

@@ -1,6 +1,8 @@
 // aclnn/aclnn_base.h: there is nothing to prepare or to release.
 #include "aclnn/aclnn_base.h"
 
+#include <string>
+
 #include "api/config_file.h"
 #include "api/shim.h"
 
@@ -10,7 +12,7 @@ aclnnStatus aclnnInit(const char* configPath) {
   return portacl::api::GuardedNn(__func__, [&]() -> portacl::base::Status {
     const portacl::base::Status status = portacl::api::ReadConfigFile(configPath);
     if (status.ok()) return {};
-    return {ACLNN_ERR_PARAM_INVALID, status.message()};
+    return {ACLNN_ERR_PARAM_INVALID, std::string(status.message())};
   });
 }
 

@@ -75,12 +75,12 @@ std::shared_ptr<base::TensorDesc> Arguments::Result(const char* name, aclTensor*
   return {alive_.back(), &found->desc};
 }
 
-Status Arguments::status() const { return null_ ? Status() : invalid_; }
+Status Arguments::TakeStatus() { return null_ ? Status() : std::move(invalid_); }
 
 Status ArgumentReader::Plan(bool has_workspace_size, bool has_executor, ops::PlannedCall* planned) {
   call_.has_workspace_size = has_workspace_size;
   call_.has_executor = has_executor;
-  if (has_workspace_size && has_executor) PORTACL_RETURN_IF_ERROR(arguments_.status());
+  if (has_workspace_size && has_executor) PORTACL_RETURN_IF_ERROR(arguments_.TakeStatus());
   Status status = ops::MakeOrReusePlan(call_, planned);
   if (status.code() != ACLNN_ERR_PARAM_INVALID || !HasOtherTensors() ||
       !PlanAten(call_.op(), std::span(given_).first(call_.size()), planned).ok()) {

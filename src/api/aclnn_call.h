@@ -35,7 +35,7 @@ class Arguments {
   // A tensor that gets its shape from a run. The object behind the handle lives as long as this.
   std::shared_ptr<base::TensorDesc> Result(const char* name, aclTensor* handle);
   // Not ok if a handle was not live and none was null.
-  base::Status status() const;
+  base::Status TakeStatus();
 
  private:
   template <class T>

@@ -189,7 +189,7 @@ class Reader {
     call_.has_executor = has_executor;
     if (joined_.name != nullptr) return PlanJoined(plan);
     if (!lists_.empty()) return PlanLists(plan);
-    if (has_workspace_size && has_executor) PORTACL_RETURN_IF_ERROR(arguments_.status());
+    if (has_workspace_size && has_executor) PORTACL_RETURN_IF_ERROR(arguments_.TakeStatus());
     return PlanCompanion(call_, plan);
   }
 
@@ -238,7 +238,7 @@ class Reader {
                      std::inserter(calls[i].inputs, calls[i].inputs.begin()), member);
       calls[i].out = member(lists_.back());
     }
-    PORTACL_RETURN_IF_ERROR(arguments_.status());
+    PORTACL_RETURN_IF_ERROR(arguments_.TakeStatus());
     return PlanCompanionList(call_.op, calls, plan);
   }
 
@@ -251,7 +251,7 @@ class Reader {
       call_.inputs.push_back({joined_.name, arguments_.Tensor(joined_.name, member)});
     }
     if (call_.has_workspace_size && call_.has_executor) {
-      PORTACL_RETURN_IF_ERROR(arguments_.status());
+      PORTACL_RETURN_IF_ERROR(arguments_.TakeStatus());
     }
     return PlanJoin(call_, dim_, plan);
   }

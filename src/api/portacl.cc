@@ -84,7 +84,8 @@ Status RunOnGpu(const portacl::ops::Plan& plan, const portacl::ops::Storages& st
   }
   const char* const error = scope.Leave();
   timer.Ran(plan);
-  return error == nullptr ? enough : portacl::ops::RefuseCuda(plan.refusals(), error);
+  if (error == nullptr) return enough;
+  return portacl::ops::RefuseCuda(plan.refusals(), error);
 }
 
 Status RunPlan(const portacl::ops::Plan& plan, void* const* tensors, void* workspace,

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
-#include <optional>
+#include <new>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -21,6 +23,8 @@ using portacl::base::Status;
 using portacl::base::TensorDesc;
 using portacl::ops::Call;
 using portacl::ops::Signature;
+
+static_assert(std::is_trivially_destructible_v<TensorDesc>);
 
 // Makes a call from the arguments of a planning function, in their order.
 class ArgumentReader {
@@ -49,26 +53,28 @@ class ArgumentReader {
     call_.Add(read);
   }
 
-  Status Plan(std::shared_ptr<const portacl::ops::Plan>* plan) const {
-    if (!status_.ok()) return status_;
+  Status Plan(std::shared_ptr<const portacl::ops::Plan>* plan) {
+    if (!status_.ok()) return std::move(status_);
     return MakePlan(call_, plan);
   }
 
  private:
   const TensorDesc* Read(const char* name, const portaclTensor& tensor) {
-    TensorDesc& desc = descs_[count_++].emplace();
+    void* const place = &descs_[count_++ * sizeof(TensorDesc)];
     if (tensor.rank < 1 || tensor.rank > PORTACL_MAX_RANK) {
       Fail(
           "{} has rank {}, but must have 1 to {} (a C++ view gets rank -1 where shape and strides "
           "differ in length)",
           name, tensor.rank, static_cast<int>(PORTACL_MAX_RANK));
-      return &desc;
+      return new (place) TensorDesc;
     }
-    desc.dtype = static_cast<portacl::base::DType>(tensor.dtype);
-    desc.shape = portacl::base::Dims(tensor.shape, tensor.rank);
-    desc.strides = portacl::base::Dims(tensor.strides, tensor.rank);
-    desc.has_storage = false;
-    desc.data = tensor.data;
+    const TensorDesc& desc =
+        *new (place) TensorDesc{.dtype = static_cast<portacl::base::DType>(tensor.dtype),
+                                .shape = portacl::base::Dims(tensor.shape, tensor.rank),
+                                .strides = portacl::base::Dims(tensor.strides, tensor.rank),
+                                .storage_shape = {},
+                                .has_storage = false,
+                                .data = tensor.data};
     for (int i = 0; i < tensor.rank; ++i) {
       if (tensor.shape[i] < 0) {
         Fail("{} has shape {}, but extents must be at least 0", name, desc.shape.ToString());
@@ -92,7 +98,8 @@ class ArgumentReader {
   Call call_;
   size_t count_ = 0;
   size_t list_count_ = 0;
-  std::array<std::optional<TensorDesc>, portacl::ops::kMaxTensors> descs_;
+  // Places of TensorDesc: to clear all of them would take as long as a tenth of a plan.
+  alignas(TensorDesc) std::byte descs_[portacl::ops::kMaxTensors * sizeof(TensorDesc)];
   std::array<std::vector<int64_t>, 4> lists_;
   Status status_;
 };

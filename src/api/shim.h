@@ -9,6 +9,7 @@
 #include <new>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <type_traits>
 #include <utility>
@@ -41,9 +42,10 @@ int32_t RawValue(const Enum& value) {
 namespace internal {
 
 // Must not throw: it is called where memory may have run out.
-inline void KeepMessage(const char* function, const char* what) noexcept {
+inline void KeepMessage(const char* function, std::string_view what) noexcept {
   try {
-    static_cast<void>(base::Report(base::Status(1, std::string(function) + ": " + what)));
+    static_cast<void>(
+        base::Report(base::Status(1, std::string(function).append(": ").append(what))));
   } catch (...) {  // the code alone has to do
   }
 }
@@ -61,7 +63,7 @@ int32_t Invoke(const char* function, Body&& body, Shortage shortage, int32_t oth
   try {
     if constexpr (std::is_same_v<std::invoke_result_t<Body>, base::Status>) {
       const base::Status status = std::forward<Body>(body)();
-      if (!status.ok()) KeepMessage(function, status.message().c_str());
+      if (!status.ok()) KeepMessage(function, status.message());
       return status.code();
     } else {
       return std::forward<Body>(body)();

@@ -42,7 +42,7 @@ void SetWarningMessage(std::string message) {
 int32_t Report(const Status& status) {
   if (!status.ok()) {
     Log(LogLevel::kError, status.message());
-    SetErrorMessage(status.message());
+    SetErrorMessage(std::string(status.message()));
   }
   return status.code();
 }

@@ -4,23 +4,37 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace portacl::base {
 
+// Success is a word of 0: a call of an operator makes and asks some sixty of them.
 class [[nodiscard]] Status {
  public:
   Status() = default;
-  // `message` names the parameter, what it got and what was wanted; empty only for success.
-  Status(int32_t code, std::string message) : code_(code), message_(std::move(message)) {}
+  // `message` names the parameter, what it got and what was wanted; empty only for success. If
+  // there is no memory to keep it, the message is "out of memory".
+  Status(int32_t code, std::string message) noexcept;
+  Status(Status&& other) noexcept : word_(std::exchange(other.word_, 0)) {}
+  Status& operator=(Status&& other) noexcept {
+    std::swap(word_, other.word_);
+    return *this;
+  }
+  ~Status() {
+    if (word_ != 0) Forget();
+  }
 
-  bool ok() const { return code_ == 0; }
-  int32_t code() const { return code_; }
-  const std::string& message() const { return message_; }
+  bool ok() const { return word_ == 0; }
+  int32_t code() const { return ok() ? 0 : CodeOfFailure(); }
+  std::string_view message() const;
 
  private:
-  int32_t code_ = 0;
-  std::string message_;
+  struct Failure;
+  void Forget();
+  int32_t CodeOfFailure() const;
+
+  uint64_t word_ = 0;  // a Failure's address; without memory for one, the code and a bit of 1
 };
 
 }  // namespace portacl::base

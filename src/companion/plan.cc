@@ -362,9 +362,10 @@ Status PlanCompanionList(const char* op, const std::vector<Call>& calls,
       status = parts[i]->CheckAddresses(parts[i]->PlannedStorages());
     }
     if (!status.ok()) {
-      const size_t prefix = std::string(op).size() + 2;
-      return {status.code(), fmt::format("{}: member {} of the lists: {}", op, i,
-                                         status.message().substr(prefix))};
+      const std::string_view text = status.message();
+      const size_t prefix = std::min(std::string_view(op).size() + 2, text.size());
+      return {status.code(),
+              fmt::format("{}: member {} of the lists: {}", op, i, text.substr(prefix))};
     }
   }
   *plan = std::make_shared<ListPlan>(op, std::move(parts));

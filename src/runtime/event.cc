@@ -295,10 +295,10 @@ base::Status EventTimestamp(void* handle, uint64_t* microseconds) {
   std::shared_ptr<Event> event;
   PORTACL_RETURN_IF_ERROR(FindEvent(handle, &event));
   std::shared_ptr<Gate> gate;
-  const base::Status status = CompleteGate(event, "event", &gate);
+  base::Status status = CompleteGate(event, "event", &gate);
   if (!status.ok()) {
-    const bool captured = status.code() == ACL_ERROR_RT_EVENT_CAPTURED;
-    return captured ? status : Error(ACL_ERROR_RT_EVENT_TIMESTAMP_INVALID, "{}", status.message());
+    if (status.code() == ACL_ERROR_RT_EVENT_CAPTURED) return status;
+    return Error(ACL_ERROR_RT_EVENT_TIMESTAMP_INVALID, "{}", status.message());
   }
   const auto since_start = gate->opened_at().time_since_epoch();
   *microseconds = static_cast<uint64_t>(

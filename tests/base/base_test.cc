@@ -11,6 +11,7 @@
 #include <new>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "acl/acl_base.h"
@@ -124,6 +125,21 @@ TEST(StatusTest, ReturnMacroPassesTheFirstFailureOn) {
   EXPECT_EQ(run(0).code(), 7);
   EXPECT_EQ(run(ACLNN_ERR_PARAM_NULLPTR).code(), ACLNN_ERR_PARAM_NULLPTR);
   EXPECT_EQ(run(ACLNN_ERR_PARAM_NULLPTR).message(), "refused");
+}
+
+TEST(StatusTest, MovesItsFailure) {
+  const std::string words(100, 'x');  // with memory of its own
+  Status first(7, words);
+  Status second = std::move(first);
+  EXPECT_TRUE(first.ok());  // NOLINT(bugprone-use-after-move): a moved status is a success
+  EXPECT_EQ(second.code(), 7);
+  EXPECT_EQ(second.message(), words);
+  second = Status(-8, "other");
+  EXPECT_EQ(second.code(), -8);
+  EXPECT_EQ(second.message(), "other");
+  second = Status();
+  EXPECT_TRUE(second.ok());
+  EXPECT_EQ(second.message(), "");
 }
 
 TEST(HandleTableTest, FindsOnlyLiveHandles) {
