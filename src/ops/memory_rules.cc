@@ -39,7 +39,7 @@ bool LeavesOutOffset(const base::TensorDesc& desc, const base::ElementRange& rea
 Status CheckViewInStorage(const Refusals& refusals, const TensorSlot& slot) {
   const base::TensorDesc& desc = slot.desc;
   const ByteSpan& span = slot.span;
-  if (span.known && span.begin >= 0 && span.end <= slot.storage_bytes) return {};
+  if (span.known() && span.begin >= 0 && span.end <= slot.storage_bytes) return {};
   const base::ElementRange reach = base::ReachOf(desc);
   int64_t lowest = 0;
   int64_t highest = 0;
@@ -129,7 +129,7 @@ bool AreApart(const TensorSlot& a, const void* a_storage, const TensorSlot& b,
                                    &begin) &&
            end <= begin;
   };
-  return a.span.known && b.span.known &&
+  return a.span.known() && b.span.known() &&
          (ends_before(a, a_storage, b, b_storage) || ends_before(b, b_storage, a, a_storage));
 }
 
@@ -157,33 +157,9 @@ Status Plan::ForTensors(const Check& check) const {
   return {};
 }
 
-// An address that is to come is checked with the others when the call is enqueued.
-Status Plan::CheckMemory() const {
-  const Refusals& no = refusals_;
-  const Storages storages = PlannedStorages();
-  const auto storage = [&](int i) { return storages[static_cast<size_t>(i)]; };
-  const bool late = LacksAddress();
-  PORTACL_RETURN_IF_ERROR(
-      ForTensors([&](int i) { return late ? Status() : CheckNotNull(no, tensor(i), storage(i)); }));
-  PORTACL_RETURN_IF_ERROR(ForTensors([&](int i) { return CheckViewInStorage(no, tensor(i)); }));
-  PORTACL_RETURN_IF_ERROR(ForTensors(
-      [&](int i) { return late && storage(i) == nullptr ? Status() : CheckPlace(i, storage(i)); }));
-  PORTACL_RETURN_IF_ERROR(ForTensors([&](int i) {
-    return tensor(i).output ? CheckOwnPlaces(no, tensor(i).name, tensor(i).desc) : Status();
-  }));
-  return late ? Status() : CheckOverlap(storages);
-}
-
-// What CheckMemory() found of the views alone holds at every address.
-Status Plan::CheckAddresses(const Storages& storages) const {
-  PORTACL_RETURN_IF_ERROR(
-      ForTensors([&](int i) { return CheckAddress(i, storages[static_cast<size_t>(i)]); }));
-  return CheckOverlap(storages);
-}
-
-Status Plan::CheckOverlap(const Storages& storages) const {
+template <class StorageOf>
+Status Plan::CheckOverlap(const StorageOf& storage) const {
   if (may_alias_) return {};
-  const auto storage = [&](int i) { return storages[static_cast<size_t>(i)]; };
   return ForTensors([&](int i) -> Status {
     if (!tensor(i).output) return {};
     for (int k = 0; k < i; ++k) {
@@ -200,6 +176,29 @@ Status Plan::CheckOverlap(const Storages& storages) const {
     }
     return {};
   });
+}
+
+// An address that is to come is checked with the others when the call is enqueued.
+Status Plan::CheckMemory() const {
+  const Refusals& no = refusals_;
+  const auto storage = [&](int i) -> const void* { return tensor(i).desc.data; };
+  const bool late = LacksAddress();
+  PORTACL_RETURN_IF_ERROR(
+      ForTensors([&](int i) { return late ? Status() : CheckNotNull(no, tensor(i), storage(i)); }));
+  PORTACL_RETURN_IF_ERROR(ForTensors([&](int i) { return CheckViewInStorage(no, tensor(i)); }));
+  PORTACL_RETURN_IF_ERROR(ForTensors(
+      [&](int i) { return late && storage(i) == nullptr ? Status() : CheckPlace(i, storage(i)); }));
+  PORTACL_RETURN_IF_ERROR(ForTensors([&](int i) {
+    return tensor(i).output ? CheckOwnPlaces(no, tensor(i).name, tensor(i).desc) : Status();
+  }));
+  return late ? Status() : CheckOverlap(storage);
+}
+
+// What CheckMemory() found of the views alone holds at every address.
+Status Plan::CheckAddresses(const Storages& storages) const {
+  const auto storage = [&](int i) -> const void* { return storages[static_cast<size_t>(i)]; };
+  PORTACL_RETURN_IF_ERROR(ForTensors([&](int i) { return CheckAddress(i, storage(i)); }));
+  return CheckOverlap(storage);
 }
 
 Status Plan::CheckAddress(int index, const void* storage) const {

@@ -22,11 +22,12 @@ ByteSpan SpanOf(const base::TensorDesc& desc) {
   const int64_t size = base::DTypeSize(desc.dtype);
   ByteSpan span;
   int64_t end = 0;
-  span.known = reach.valid && base::CheckedAdd(desc.offset, reach.lowest, &span.begin) &&
-               base::CheckedMul(span.begin, size, &span.begin) &&
-               base::CheckedAdd(desc.offset, reach.highest, &end) &&
-               base::CheckedAdd(end, int64_t{1}, &end) && base::CheckedMul(end, size, &span.end);
-  return span;
+  const bool known = reach.valid && base::CheckedAdd(desc.offset, reach.lowest, &span.begin) &&
+                     base::CheckedMul(span.begin, size, &span.begin) &&
+                     base::CheckedAdd(desc.offset, reach.highest, &end) &&
+                     base::CheckedAdd(end, int64_t{1}, &end) &&
+                     base::CheckedMul(end, size, &span.end);
+  return known ? span : ByteSpan();
 }
 
 // -1 if it is negative, or more than 64 bits hold.
@@ -70,7 +71,7 @@ Plan::Plan(const Call& call)
     : refusals_(call.op(), call.surface()), device_(DeviceOf(call.surface())) {
   if (base::CallLogEnabled()) {
     logged_ = LoggedFunction(call);
-    logged_numbers_ = LoggedNumbers(call);
+    logged_numbers_ = std::make_unique<LoggedNumbers>(call);
   }
   tensors_.reserve(call.signature().CountOf(Form::kRead) +
                    call.signature().CountOf(Form::kWritten));

@@ -61,9 +61,9 @@ struct Elements : PerTensor<void*> {};
 
 // The bytes [begin, end) of a view, counted from its storage's address.
 struct ByteSpan {
-  bool known = false;  // 64 bits hold both
-  int64_t begin = 0;
+  int64_t begin = 1;  // behind the end: 64 bits do not hold both
   int64_t end = 0;
+  bool known() const { return begin <= end; }
 };
 
 // One tensor parameter of a call.
@@ -133,7 +133,7 @@ class Plan {
   // The function of the aclnn API that names this call in the log, whatever API it came through.
   // Null: the log leaves the call out, or there is no log of calls.
   const Signature* logged() const { return logged_; }
-  const LoggedNumbers& logged_numbers() const { return logged_numbers_; }
+  const LoggedNumbers& logged_numbers() const { return *logged_numbers_; }  // of a logged call
 
   // The GPU that holds the tensors and computes, or cuda::kCpu.
   int32_t device() const { return device_; }
@@ -182,7 +182,9 @@ class Plan {
   base::Status CheckMemory() const;
 
   // A flag of the function that names this call, where the call's own API has none.
-  void LogFlag(size_t index, bool value) { logged_numbers_.flags[index] = value; }
+  void LogFlag(size_t index, bool value) {
+    if (logged_numbers_ != nullptr) logged_numbers_->flags[index] = value;
+  }
   // For a call that no function of the aclnn API can repeat.
   void LeaveOutOfTheLog() { logged_ = nullptr; }
 
@@ -202,14 +204,15 @@ class Plan {
  private:
   template <class Check>
   base::Status ForTensors(const Check& check) const;
-  base::Status CheckOverlap(const Storages& storages) const;
+  template <class StorageOf>
+  base::Status CheckOverlap(const StorageOf& storage) const;
   base::Status CheckPlace(int index, const void* storage) const;
   uint64_t Kind() const;
 
   const Refusals refusals_;
   const int32_t device_;
   const Signature* logged_ = nullptr;
-  LoggedNumbers logged_numbers_;
+  std::unique_ptr<LoggedNumbers> logged_numbers_;
   int num_inputs_ = 0;
   std::vector<TensorSlot> tensors_;
 };

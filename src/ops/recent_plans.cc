@@ -131,14 +131,6 @@ void CallWords::AddArgument(const TensorDesc* tensor) {
 void CallWords::AddArgument(double value) { Add(std::bit_cast<int64_t>(value)); }
 void CallWords::AddArgument(int64_t value) { Add(value); }
 
-uint64_t CallWords::Hash() const {
-  uint64_t hash = size_;
-  for (const int64_t word : words()) {
-    hash = (std::rotl(hash, 5) ^ static_cast<uint64_t>(word)) * 0x9E3779B97F4A7C15u;
-  }
-  return hash ^ hash >> 32;
-}
-
 std::shared_ptr<const Plan> FindRecentPlan(const CallWords& call) { return Recent().Find(call); }
 
 void KeepIfSeen(const CallWords& call, const std::shared_ptr<const Plan>& plan, uint64_t warnings) {

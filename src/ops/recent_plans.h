@@ -3,6 +3,7 @@
 #define PORTACL_OPS_RECENT_PLANS_H_
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -29,6 +30,7 @@ class CallWords {
   void Add(int64_t word) {
     if (size_ < words_.size()) words_[size_] = word;
     ++size_;
+    hash_ = (std::rotl(hash_, 5) ^ static_cast<uint64_t>(word)) * 0x9E3779B97F4A7C15u;
   }
   void AddArgument(const base::TensorDesc* tensor);
   template <class T>
@@ -48,7 +50,7 @@ class CallWords {
   bool too_many() const { return size_ > words_.size(); }
   std::span<const int64_t> words() const { return {words_.data(), size_}; }
   int64_t settings() const { return words_[1]; }
-  uint64_t Hash() const;
+  uint64_t Hash() const { return hash_ ^ hash_ >> 32; }
 
  private:
   void Add(const base::Dims& dims) {
@@ -58,6 +60,7 @@ class CallWords {
   using Wide = std::conditional_t<std::is_floating_point_v<T>, double, int64_t>;
 
   size_t size_ = 0;
+  uint64_t hash_ = 0;
   std::array<int64_t, 160> words_;
 };
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <limits>
@@ -46,13 +47,18 @@ T RatioIn(const ResampleRule& rule) {
 
 // ---- filters ------------------------------------------------------------------------------------
 
+// The weights of the four taps around a place, `t` behind the second. All at once: each is a
+// polynomial of its distance to the place, ((p * s - q) * s + r) * s - v.
 template <class T>
-T CubicNear(T s, T a) {  // s <= 1
-  return (((a + 2) * s - (a + 3)) * s) * s + 1;
-}
-template <class T>
-T CubicFar(T s, T a) {  // 1 < s < 2
-  return ((a * s - 5 * a) * s + 8 * a) * s - 4 * a;
+std::array<T, 4> CubicWeights(T t) {
+  using Four [[gnu::vector_size(4 * sizeof(T))]] = T;
+  constexpr T kA = T(-0.75);
+  const T u = 1 - t;
+  const Four s = {t + 1, t, u, u + 1};
+  const Four p = {kA, kA + 2, kA + 2, kA}, q = {5 * kA, kA + 3, kA + 3, 5 * kA},
+             r = {8 * kA, 0, 0, 8 * kA}, v = {4 * kA, -1, -1, 4 * kA};
+  const Four weights = ((p * s - q) * s + r) * s - v;
+  return std::bit_cast<std::array<T, 4>>(weights);
 }
 
 // sin(pi t) / (pi t), |t| <= 3.
@@ -70,7 +76,7 @@ T Filter(T at, ResampleMode mode) {
   if (mode == ResampleMode::kLanczos) {
     return at >= -3 && at < 3 ? static_cast<T>(Sinc(at) * Sinc(static_cast<double>(at) / 3)) : T{0};
   }
-  if (s < 1) return CubicNear(s, kA);
+  if (s < 1) return (((kA + 2) * s - (kA + 3)) * s) * s + 1;
   return s < 2 ? ((((s - 5) * s + 8) * s) - 4) * kA : T{0};
 }
 
@@ -173,11 +179,9 @@ void ForTaps(const ResampleRule& rule, Add add) {
   }
   for (int64_t o = 0; o < rule.out; ++o) {
     const auto [i, t] = places[o];
-    const T u = 1 - t;
-    constexpr T kA = T(-0.75);
     add(std::array{std::clamp<int64_t>(i - 1, 0, last), std::max<int64_t>(i, 0),
                    std::min(i + 1, last), std::min(i + 2, last)},
-        std::array{CubicFar(t + 1, kA), CubicNear(t, kA), CubicNear(u, kA), CubicFar(u + 1, kA)});
+        CubicWeights(t));
   }
 }
 
@@ -293,7 +297,8 @@ void ResampleTable::Make(const ResampleRule& rule, bool backward) {
     made = Transposed(made, rule.in, rule.out, &memory);
     memory_ = std::move(memory);
   }
-  Describe(made.start, made.source, made.weight);
+  const bool even = !backward && !IsAntialiased(rule.mode);  // as many taps everywhere
+  Describe(made.start, made.source, made.weight, even ? 2 * HalfSupport(rule.mode) : 0);
 }
 
 // Weights of clamped taps are one; a tap of weight 0 makes their number even.
@@ -329,10 +334,12 @@ void ResampleTable::MakeFixed(const ResampleRule& rule) {
   Describe(start_.data(), source_.data(), fixed_weight_.data());
 }
 
-void ResampleTable::Describe(const int64_t* start, const int64_t* source, const void* weight) {
+void ResampleTable::Describe(const int64_t* start, const int64_t* source, const void* weight,
+                             int64_t most) {
   axis_.identity = false;
-  int64_t most = 0;
-  for (int64_t o = 0; o < axis_.to; ++o) most = std::max(most, start[o + 1] - start[o]);
+  if (most == 0) {
+    for (int64_t o = 0; o < axis_.to; ++o) most = std::max(most, start[o + 1] - start[o]);
+  }
   axis_.most = most;
   axis_.start = start;
   axis_.source = source;

@@ -55,7 +55,8 @@ class ResampleTable {
   template <class F>
   void Make(const ResampleRule& rule, bool backward);
   void MakeFixed(const ResampleRule& rule);
-  void Describe(const int64_t* start, const int64_t* source, const void* weight);
+  // `most`: taps of the destination that has most; 0: to be counted.
+  void Describe(const int64_t* start, const int64_t* source, const void* weight, int64_t most = 0);
 
   std::unique_ptr<std::byte[]> memory_;  // of all arrays; of bytes these vectors
   std::vector<int64_t> start_;

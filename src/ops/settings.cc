@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <mutex>
 #include <utility>
 
@@ -14,90 +13,98 @@
 #include "base/settings.h"
 
 namespace portacl::ops {
+namespace internal {
+
+constinit std::atomic<uint32_t> settings_word{0};
+
+}  // namespace internal
+
 namespace {
 
-// A setting with named values, given by the environment first. The names are in the order of the
-// values, 0, 1, ...; the first is the default.
-template <class Value, const auto& kNames>
-class Choice {
- public:
-  explicit Choice(std::string wanted) {
-    if (const auto found = Find(wanted)) {
-      value_ = *found;
-    } else if (!wanted.empty()) {
-      unknown_ = std::move(wanted);
-      has_unknown_ = true;
-    }
-  }
-  Value Get() const { return value_.load(std::memory_order_relaxed); }
-  void Set(Value value) {
-    value_.store(value, std::memory_order_relaxed);
-    has_unknown_.store(false, std::memory_order_relaxed);
-  }
-  bool IsKnown() const { return !has_unknown_.load(std::memory_order_relaxed); }
-  // The text in the environment if it is no valid value. Empty after the first Set().
-  std::string Unknown() const { return IsKnown() ? std::string() : unknown_; }
-  std::optional<Value> Find(std::string_view name) const {
-    const auto found = std::find(kNames.begin(), kNames.end(), name);
-    if (found == kNames.end()) return std::nullopt;
-    return static_cast<Value>(found - kNames.begin());
-  }
-  const char* all() const { return all_.c_str(); }
+using internal::kProfileShift;
+using internal::settings_word;
 
- private:
-  const std::string all_ = fmt::format("{}", fmt::join(kNames, ", "));
-  std::atomic<Value> value_{Value{}};
-  std::string unknown_;  // never changed after construction
-  std::atomic<bool> has_unknown_{false};
-};
-
+// In the order of the values, 0, 1, ...; the first is the default.
 constexpr std::array kProfiles = {"atlas-a2", "atlas-a3", "atlas-training", "ascend-950", "open"};
 constexpr std::array kEditions = {"8.x", "9.x"};
 
+template <class Value, const auto& kNames>
+std::optional<Value> FromName(std::string_view name) {
+  const auto found = std::find(kNames.begin(), kNames.end(), name);
+  if (found == kNames.end()) return std::nullopt;
+  return static_cast<Value>(found - kNames.begin());
+}
+
+uint32_t BitsOf(Profile profile) { return static_cast<uint32_t>(profile) << kProfileShift; }
+uint32_t BitsOf(Edition edition) { return edition == Edition::k9 ? internal::kEdition9 : 0; }
+
+// The environment's texts, and the implementation that is forced now.
 struct Settings {
-  Settings() : strict(base::settings::Strict()), impl(base::settings::Impl()) {
-    has_impl = !impl.empty();
-  }
-  Choice<Profile, kProfiles> profile{base::settings::Profile()};
-  Choice<Edition, kEditions> edition{base::settings::Edition()};
-  std::atomic<bool> strict;
-  std::atomic<bool> has_impl{false};  // spares the lock in the common case
+  const std::string profiles = fmt::format("{}", fmt::join(kProfiles, ", "));
+  const std::string editions = fmt::format("{}", fmt::join(kEditions, ", "));
+  const std::string profile = base::settings::Profile();
+  const std::string edition = base::settings::Edition();
   base::ForkSafe<std::mutex> mutex{base::LockRank::kSettings};
-  std::string impl;
+  std::string impl = base::settings::Impl();
 };
 
 Settings& Get() {
   static constinit base::Immortal<Settings> settings;
-  Settings* const made = settings.Find();  // a small call asks for settings some sixty times
-  return made != nullptr ? *made : settings.Get();
+  return settings.Get();
+}
+
+// The word of the environment's settings.
+uint32_t FirstWord(const Settings& settings) {
+  const auto profile = ProfileFromName(settings.profile);
+  const auto edition = EditionFromName(settings.edition);
+  return internal::kRead | BitsOf(profile.value_or(Profile{})) |
+         BitsOf(edition.value_or(Edition{})) |
+         (profile || settings.profile.empty() ? 0 : internal::kUnknownProfile) |
+         (edition || settings.edition.empty() ? 0 : internal::kUnknownEdition) |
+         (base::settings::Strict() ? internal::kStrict : 0) |
+         (settings.impl.empty() ? 0 : internal::kForced);
+}
+
+// Takes bits out and puts others in.
+void Change(uint32_t out, uint32_t in) {
+  uint32_t word = internal::SettingsWord();
+  while (!settings_word.compare_exchange_weak(word, (word & ~out) | in)) {
+  }
 }
 
 }  // namespace
 
-Profile CurrentProfile() { return Get().profile.Get(); }
-std::optional<Profile> ProfileFromName(std::string_view name) { return Get().profile.Find(name); }
-const char* ProfileName(Profile profile) { return kProfiles[static_cast<size_t>(profile)]; }
-void SetProfile(Profile profile) { Get().profile.Set(profile); }
-const char* ProfileChoices() { return Get().profile.all(); }
-std::string UnknownProfile() { return Get().profile.Unknown(); }
-
-Edition CurrentEdition() { return Get().edition.Get(); }
-std::optional<Edition> EditionFromName(std::string_view name) { return Get().edition.Find(name); }
-const char* EditionName(Edition edition) { return kEditions[static_cast<size_t>(edition)]; }
-void SetEdition(Edition edition) { Get().edition.Set(edition); }
-const char* EditionChoices() { return Get().edition.all(); }
-std::string UnknownEdition() { return Get().edition.Unknown(); }
-
-bool KnowsProfileAndEdition() { return Get().profile.IsKnown() && Get().edition.IsKnown(); }
-
-bool FollowsNewestPages() {
-  return CurrentEdition() == Edition::k9 || CurrentProfile() == Profile::kAscend950;
+uint32_t internal::ReadSettings() {
+  uint32_t word = 0;
+  const uint32_t first = FirstWord(Get());
+  return settings_word.compare_exchange_strong(word, first) ? first : word;
 }
 
-bool Strict() { return Get().strict.load(std::memory_order_relaxed); }
-void SetStrict(bool strict) { Get().strict.store(strict, std::memory_order_relaxed); }
+std::optional<Profile> ProfileFromName(std::string_view name) {
+  return FromName<Profile, kProfiles>(name);
+}
+const char* ProfileName(Profile profile) { return kProfiles[static_cast<size_t>(profile)]; }
+void SetProfile(Profile profile) {
+  Change(internal::kUnknownProfile | ~uint32_t{0} << kProfileShift, BitsOf(profile));
+}
+const char* ProfileChoices() { return Get().profiles.c_str(); }
+std::string UnknownProfile() {
+  return internal::IsSet(internal::kUnknownProfile) ? Get().profile : std::string();
+}
 
-bool ImplIsForced() { return Get().has_impl.load(std::memory_order_acquire); }
+std::optional<Edition> EditionFromName(std::string_view name) {
+  return FromName<Edition, kEditions>(name);
+}
+const char* EditionName(Edition edition) { return kEditions[static_cast<size_t>(edition)]; }
+void SetEdition(Edition edition) {
+  Change(internal::kUnknownEdition | internal::kEdition9, BitsOf(edition));
+}
+const char* EditionChoices() { return Get().editions.c_str(); }
+std::string UnknownEdition() {
+  return internal::IsSet(internal::kUnknownEdition) ? Get().edition : std::string();
+}
+
+void SetStrict(bool strict) { Change(internal::kStrict, strict ? internal::kStrict : 0); }
 
 std::string ForcedImpl() {
   if (!ImplIsForced()) return {};
@@ -110,7 +117,7 @@ void SetForcedImpl(std::string name) {
   Settings& settings = Get();
   const std::lock_guard lock(settings.mutex);
   settings.impl = std::move(name);
-  settings.has_impl.store(!settings.impl.empty(), std::memory_order_release);
+  Change(internal::kForced, settings.impl.empty() ? 0 : internal::kForced);
 }
 
 }  // namespace portacl::ops

@@ -4,6 +4,8 @@
 #ifndef PORTACL_OPS_SETTINGS_H_
 #define PORTACL_OPS_SETTINGS_H_
 
+#include <atomic>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,8 +14,27 @@ namespace portacl::ops {
 
 // The calls that the aclnn and graph APIs accept.
 enum class Profile { kAtlasA2, kAtlasA3, kAtlasTraining, kAscend950, kOpen };
+// The pages that count: the old pages that the first operators follow (8.x), or the newest (9.x).
+enum class Edition { k8, k9 };
 
-Profile CurrentProfile();
+// In one word, because a small call asks for settings some forty times: bits as below, then the
+// profile. 0: not read yet.
+namespace internal {
+inline constexpr uint32_t kRead = 1, kStrict = 2, kForced = 4, kEdition9 = 8, kUnknownProfile = 16,
+                          kUnknownEdition = 32;
+inline constexpr int kProfileShift = 8;
+extern std::atomic<uint32_t> settings_word;
+uint32_t ReadSettings();
+inline uint32_t SettingsWord() {
+  const uint32_t word = settings_word.load(std::memory_order_acquire);
+  return word != 0 ? word : ReadSettings();
+}
+inline bool IsSet(uint32_t bits) { return (SettingsWord() & bits) != 0; }
+}  // namespace internal
+
+inline Profile CurrentProfile() {
+  return static_cast<Profile>(internal::SettingsWord() >> internal::kProfileShift);
+}
 std::optional<Profile> ProfileFromName(std::string_view name);
 const char* ProfileName(Profile profile);
 void SetProfile(Profile profile);
@@ -22,10 +43,9 @@ const char* ProfileChoices();
 // The text of PORTACL_PROFILE if it is no profile (the default profile is used then), else "".
 std::string UnknownProfile();
 
-// The pages that count: the old pages that the first operators follow (8.x), or the newest (9.x).
-enum class Edition { k8, k9 };
-
-Edition CurrentEdition();
+inline Edition CurrentEdition() {
+  return internal::IsSet(internal::kEdition9) ? Edition::k9 : Edition::k8;
+}
 std::optional<Edition> EditionFromName(std::string_view name);
 const char* EditionName(Edition edition);
 void SetEdition(Edition edition);
@@ -34,19 +54,23 @@ const char* EditionChoices();
 std::string UnknownEdition();
 
 // Whether both are "".
-bool KnowsProfileAndEdition();
+inline bool KnowsProfileAndEdition() {
+  return !internal::IsSet(internal::kUnknownProfile | internal::kUnknownEdition);
+}
 
 // Whether a call follows the newest pages: in their edition, and in ascend-950, which only they
 // have.
-bool FollowsNewestPages();
+inline bool FollowsNewestPages() {
+  return CurrentEdition() == Edition::k9 || CurrentProfile() == Profile::kAscend950;
+}
 
-bool Strict();
+inline bool Strict() { return internal::IsSet(internal::kStrict); }
 void SetStrict(bool strict);
 
 // Name of the forced implementation, "" for the best one.
 std::string ForcedImpl();
 void SetForcedImpl(std::string name);
-bool ImplIsForced();
+inline bool ImplIsForced() { return internal::IsSet(internal::kForced); }
 
 }  // namespace portacl::ops
 

@@ -29,11 +29,16 @@ using upsample::Sides;
 class ResizeChecks {
  protected:
   explicit ResizeChecks(const Call& call)
-      : call_(call), scales_(call.scales()), shared_(call), refusals_(call.op(), call.surface()) {}
+      : call_(call),
+        scales_(call.scales()),
+        shared_(call),
+        refusals_(call.op(), call.surface()),
+        from_(call.input(0)),
+        to_(call.output(0)) {}
 
   bool sized() const { return call_.surface() != Surface::kNative; }
-  const TensorDesc& from() const { return *call_.input(0); }
-  const TensorDesc& to() const { return *call_.output(0); }
+  const TensorDesc& from() const { return *from_; }
+  const TensorDesc& to() const { return *to_; }
   const char* from_name() const { return call_.input_name(0); }
   const char* to_name() const { return call_.output_name(0); }
 
@@ -87,6 +92,10 @@ class ResizeChecks {
   const std::array<double, 3> scales_;
   const SharedChecks shared_;
   const Refusals refusals_;
+
+ private:
+  const TensorDesc* from_;
+  const TensorDesc* to_;
 };
 
 // The checks of nearest, linear, cubic and Lanczos, a function for each group of rows of the page's

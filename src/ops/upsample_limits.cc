@@ -85,6 +85,7 @@ std::string TooMany(Reach reach, const Dims& in, const Dims& out, bool backward)
 
 std::string BeyondPage(const PageLimits& limits, const Dims& in, const Dims& out, bool backward,
                        DType dtype) {
+  if (limits == PageLimits()) return {};
   for (const Dims* const shape : {&in, &out}) {
     if (std::string text = TooLong(limits, *shape, dtype); !text.empty()) return text;
   }

@@ -22,6 +22,8 @@ struct PageLimits {
   int64_t longest = 0;       // extent of any axis; 0: any
   int64_t longest_wide = 0;  // of a spatial axis of DOUBLE and UINT8
   Reach reach = Reach::kAny;
+
+  friend bool operator==(const PageLimits&, const PageLimits&) = default;
 };
 inline constexpr PageLimits kOfPlanes = {.longest = k20Bits, .reach = Reach::kPlane};
 inline constexpr PageLimits kOfVolumes = {.longest = k20Bits, .reach = Reach::kVolume};

@@ -118,9 +118,11 @@ Nearest NearestRuleOf(const Call& call) {
 }
 
 Sides SidesOf(const Call& call) {
-  const base::Dims read = ChannelsFirstShape(*call.input(0));
-  const base::Dims written = ChannelsFirstShape(*call.output(0));
-  return IsBackward(call) ? Sides{written, read} : Sides{read, written};
+  const base::TensorDesc* const read = call.input(0);
+  const base::TensorDesc* const written = call.output(0);
+  const bool backward = IsBackward(call);
+  return {ChannelsFirstShape(backward ? *written : *read),
+          ChannelsFirstShape(backward ? *read : *written)};
 }
 
 std::array<double, 3> UsedScales(const Call& call, const Sides& sides) {

@@ -97,10 +97,14 @@ const Machine* ForcedMachine() { return nullptr; }
 
 }  // namespace
 
+// Not the real machine, but one that plans are made for; null if there is none.
+static const Machine* OtherMachine() {
+  return machine_for_tests != nullptr ? machine_for_tests : ForcedMachine();
+}
+
 const Machine& ThisMachine() {
-  if (machine_for_tests != nullptr) return *machine_for_tests;
-  const Machine* const forced = ForcedMachine();
-  return forced != nullptr ? *forced : RealMachine();
+  const Machine* const other = OtherMachine();
+  return other != nullptr ? *other : RealMachine();
 }
 
 int64_t LastLevelCacheBytes() {
@@ -122,7 +126,8 @@ bool IsOverBeforeWideVectorsAreFast(int64_t work) {
 
 bool HasTargets(int64_t targets) {
   const int64_t real = RealMachine().targets;
-  const int64_t common = real & ThisMachine().targets;
+  const Machine* const other = OtherMachine();
+  const int64_t common = other != nullptr ? real & other->targets : real;
   return ((common != 0 ? common : real) & targets) != 0;
 }
 
