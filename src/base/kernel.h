@@ -123,8 +123,9 @@ class KernelOf<kMakePlan, kRunPlan, std::optional<Plan> (*)(const Params&, std::
   static std::unique_ptr<const KernelPlan<Params>> MakePlan(const Params& params,
                                                             std::string_view path) {
     const auto& paths = Plan::kPaths;
-    const bool known = std::find(paths.begin(), paths.end(), path) != paths.end();
-    if (PathChoice(path).ByName() && !known) return nullptr;
+    if (PathChoice(path).ByName() && std::find(paths.begin(), paths.end(), path) == paths.end()) {
+      return nullptr;
+    }
     std::optional<Plan> plan = kMakePlan(params, path);
     if (!plan) return nullptr;
     return std::make_unique<const Made>(*std::move(plan));
@@ -147,20 +148,20 @@ class ReferenceOf {
 };
 
 // A path of a kernel: its plan, if the path serves the parameters and, unless it was asked for by
-// name, is worth taking. `choice` may leave variants out.
-template <class Params, class Plan>
+// name, is worth taking. `choice` may leave variants out. `target`: facts about the kernel.
+template <class Params, class Plan, class... Target>
 struct PathRow {
   const char* path;
-  std::optional<Plan> (*plan)(const Params& params, const PathChoice& choice);
+  std::optional<Plan> (*plan)(const Params& params, const PathChoice& choice, Target... target);
 };
 
 // The plan of the first path that may be taken and has one.
-template <class Params, class Plan, size_t kCount>
-std::optional<Plan> FirstPath(const std::array<PathRow<Params, Plan>, kCount>& rows,
-                              const Params& params, const PathChoice& choice) {
+template <class Params, class Plan, class... Target, size_t kCount>
+std::optional<Plan> FirstPath(const std::array<PathRow<Params, Plan, Target...>, kCount>& rows,
+                              const Params& params, const PathChoice& choice, Target... target) {
   for (const auto& row : rows) {
     if (!choice.Allows(row.path)) continue;
-    if (std::optional<Plan> plan = row.plan(params, choice)) {
+    if (std::optional<Plan> plan = row.plan(params, choice, target...)) {
       plan->path = row.path;
       return plan;
     }

@@ -297,25 +297,43 @@ bool AreRowsNeighbours(const ResampleKernelPlan<F>& plan) {
          !plan.RowsOnly();
 }
 
-// The fastest path that may be taken, or the one that was asked for; false if none serves the
-// table.
+// Takes a path's own plan if there is one.
+template <class Way, class F>
+bool Take(std::optional<Way> way, int64_t batch, ResampleKernelPlan<F>* plan) {
+  if (!way) return false;
+  plan->way = *std::move(way);
+  plan->batch = batch;
+  return true;
+}
+
+template <class F>
+void MakeRings(ResampleKernelPlan<F>* plan) {
+  if (!plan->h.identity && plan->h_ring.memory == nullptr) plan->h_ring = RingOf(plan->h);
+  if (!plan->d.identity && plan->d_ring.memory == nullptr) plan->d_ring = RingOf(plan->d);
+}
+
+// "planes", which is better than the other paths where it serves.
+template <class F>
+bool TakePlanes(const ResampleTarget& target, const base::PathChoice& choice,
+                ResampleKernelPlan<F>* plan) {
+  if constexpr (std::is_integral_v<F>) {
+    return false;
+  } else {
+    if (!choice.Allows("planes") || !(choice.ByName() || AreRowsTiny(target, *plan))) return false;
+    MakeRings(plan);
+    return Take(MakePlanes(target, plan), target.rows, plan);
+  }
+}
+
+// The fastest one of the other paths that may be taken, or the one that was asked for; false if
+// none serves the table.
 template <class F>
 bool ChoosePath(const ResampleTarget& target, const base::PathChoice& choice,
                 ResampleKernelPlan<F>* plan) {
   const auto may_be = [&](const char* which) { return choice.Allows(which); };
+  const auto take = [plan](auto way, int64_t batch) { return Take(std::move(way), batch, plan); };
   const ResampleTaps<F>& w = plan->w;
   constexpr bool kBytes = std::is_integral_v<F>;
-  // Takes a path's own plan if there is one.
-  const auto take = [plan](auto way, int64_t batch) {
-    if (!way) return false;
-    plan->way = *std::move(way);
-    plan->batch = batch;
-    return true;
-  };
-  if (!kBytes && may_be("planes") && (choice.ByName() || AreRowsTiny(target, *plan)) &&
-      take(MakePlanes(target, plan), target.rows)) {
-    return true;
-  }
   if (w.identity) return may_be("rows") && take(std::optional(CopiedRows()), 4);
   if (plan->inner > 1) {
     plan->batch = 1;
@@ -503,11 +521,6 @@ std::array<int64_t, 2> ResampleKernelPlan<F>::Sources(const ResampleTaps<F>& tap
   return {std::min(first, end), end};
 }
 
-template <class F>
-static bool ByPlanes(const ResamplePlan& plan) {
-  return std::get<std::unique_ptr<ResampleKernelPlan<F>>>(plan.way)->template Is<ResamplePlanes>();
-}
-
 // Whether planes become one column, which is a sum of few. A column is a row of the scratch then,
 // and a thread's work.
 static bool HasOneColumn(const Params& p) {
@@ -528,23 +541,29 @@ static Params ColumnsAsRows(const Params& params) {
   return p;
 }
 
-// False if PlanResample() makes no plan. `backward`: sums start as in a gradient.
+// The tables, the layout and their used parts. `backward`: sums start as in a gradient.
 template <class F>
-static bool FillResamplePlan(const Params& p, bool backward, int64_t element_size,
-                             const ResampleTarget& target, std::string_view path,
-                             ResamplePlan* plan) {
-  plan->way = std::make_unique<ResampleKernelPlan<F>>();
-  auto* const mine = std::get<std::unique_ptr<ResampleKernelPlan<F>>>(plan->way).get();
+static ResampleKernelPlan<F>* Describe(const Params& p, bool backward, const ResampleTarget& target,
+                                       ResamplePlan* plan) {
+  auto made = std::make_unique<ResampleKernelPlan<F>>();
+  auto* const mine = made.get();
+  plan->way = std::move(made);
   mine->backward = p.backward;
   mine->d = ResampleTaps<F>(p.d, backward);
   mine->h = ResampleTaps<F>(p.h, backward);
   mine->w = ResampleTaps<F>(p.w, backward);
   SetLayout(p, target, mine);
-  if (!mine->h.identity) mine->h_ring = RingOf(mine->h);
-  if (!mine->d.identity) mine->d_ring = RingOf(mine->d);
-  const base::PathChoice choice(path);
+  if (!p.backward || !p.d.identity) MakeRings(mine);
+  return mine;
+}
+
+// All that follows from the path. False where sizes overflow.
+template <class F>
+static bool Complete(const Params& p, int64_t element_size, const ResampleTarget& target,
+                     const base::PathChoice& choice, ResampleKernelPlan<F>* mine,
+                     ResamplePlan* plan) {
   constexpr bool kBytes = std::is_integral_v<F>;
-  if (!ChoosePath(target, choice, mine) || (kBytes && p.backward && mine->pack_input)) return false;
+  if (kBytes && p.backward && mine->pack_input) return false;
   mine->clears = p.backward && !mine->pack_output;
   const auto bytes = [&](int64_t d, int64_t h, int64_t w) {
     return static_cast<double>(p.n) * static_cast<double>(p.c) * static_cast<double>(d) *
@@ -593,13 +612,23 @@ static bool FillResamplePlan(const Params& p, bool backward, int64_t element_siz
 template <class F>
 std::optional<ResamplePlan> PlanResample(const Params& p, int64_t element_size,
                                          const ResampleTarget& target, std::string_view path) {
+  const base::PathChoice choice(path);
   std::optional<ResamplePlan> plan(std::in_place);
-  const auto fill = [&](const Params& turned) {
-    return FillResamplePlan<F>(turned, p.backward, element_size, target, path, &*plan);
-  };
-  bool made = fill(p);
-  if (made && HasOneColumn(p) && !ByPlanes<F>(*plan)) made = fill(ColumnsAsRows(p)) || fill(p);
-  if (!made) plan.reset();
+  ResampleKernelPlan<F>* mine = Describe<F>(p, p.backward, target, &*plan);
+  const bool planes = TakePlanes(target, choice, mine);
+  if (!planes && HasOneColumn(p)) {
+    const Params turned = ColumnsAsRows(p);
+    mine = Describe<F>(turned, p.backward, target, &*plan);
+    if ((TakePlanes(target, choice, mine) || ChoosePath(target, choice, mine)) &&
+        Complete(turned, element_size, target, choice, mine, &*plan)) {
+      return plan;
+    }
+    mine = Describe<F>(p, p.backward, target, &*plan);
+  }
+  if (!(planes || ChoosePath(target, choice, mine)) ||
+      !Complete(p, element_size, target, choice, mine, &*plan)) {
+    plan.reset();
+  }
   return plan;
 }
 

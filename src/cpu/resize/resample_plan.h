@@ -120,7 +120,11 @@ ResampleRing RingOf(const ResampleTaps<F>& taps) {
     const int64_t begin = k, end = taps.start[o + 1];
     for (; k < end; ++k) {
       const int64_t source = taps.source[k];
-      if (source > newest) used[++last_used] = newest = source;
+      if (source > newest) {
+        used[++last_used] = newest = source;
+        place[k] = last_used;
+        continue;
+      }
       // Used sources ascend: this one has at most as many behind it as there are numbers.
       int64_t at = std::max<int64_t>(0, last_used - (newest - source));
       while (used[at] != source) ++at;
