@@ -14,6 +14,7 @@
 #include "cpu/grid_sampler/grid_sampler_plan.h"
 #include "cpu/machine/machine.h"
 #include "cpu/machine/named_machines.h"
+#include "ops/listed_kernels.h"
 #include "runtime/parallel.h"
 #include "support/grid_kernels.h"
 #include "support/other_machine.h"
@@ -407,18 +408,27 @@ TEST_F(GridSamplerPaths, PlanesAreWrittenPastTheCachesOnX86Only) {
   EXPECT_FALSE(streams(kNeon));
 }
 
+// Of columns that are so many elements apart.
+portacl::ops::GridSampler2DParams SamplingParams(Interpolation interpolation, int64_t channels,
+                                                 int64_t pixel_stride = 1,
+                                                 DType dtype = DType::kFloat) {
+  portacl::ops::GridSampler2DParams p;
+  p.shape = ShapeOf(1, channels, 90, 100, 90, 100);
+  p.shape.interpolation = interpolation;
+  p.shape.dtype = dtype;
+  p.input_stride = {channels * 9000, 9000, 100, pixel_stride};
+  p.grid_stride = {18000, 200, 2, 1};
+  p.output_stride = {channels * 9000, 9000, 100, 1};
+  return p;
+}
+
 TEST_F(GridSamplerPaths, SamplingOfFewChannelsIsDirect) {
   On(kGraniteRapids);
-  const auto path = [](Interpolation interpolation, int64_t channels, int64_t pixel_stride,
-                       DType dtype = DType::kFloat) {
-    portacl::ops::GridSampler2DParams p;
-    p.shape = ShapeOf(1, channels, 90, 100, 90, 100);
-    p.shape.interpolation = interpolation;
-    p.shape.dtype = dtype;
-    p.input_stride = {channels * 9000, 9000, 100, pixel_stride};
-    p.grid_stride = {18000, 200, 2, 1};
-    p.output_stride = {channels * 9000, 9000, 100, 1};
-    const auto plan = portacl::cpu::PlanGridSampler2D(p, "");
+  bool has_windows = true;
+  const auto path = [&](Interpolation interpolation, int64_t channels, int64_t pixel_stride,
+                        DType dtype = DType::kFloat) {
+    const auto plan = portacl::cpu::PlanGridSampler2D(
+        SamplingParams(interpolation, channels, pixel_stride, dtype), has_windows, "");
     EXPECT_EQ(plan->workspace_size == 0, std::string(plan->path) == "direct");
     return std::string(plan->path);
   };
@@ -441,12 +451,29 @@ TEST_F(GridSamplerPaths, SamplingOfFewChannelsIsDirect) {
     EXPECT_EQ(path(Interpolation::kBilinear, 1, 3), "direct");
     EXPECT_EQ(path(Interpolation::kBilinear, 2, 3), "slab");
   }
-  On(kZen3);
-  EXPECT_EQ(path(Interpolation::kNearest, 6, 1), "direct");
-  EXPECT_EQ(path(Interpolation::kNearest, 7, 1), "slab");
-  On(kZen4);  // windows of 512 bits
   EXPECT_EQ(path(Interpolation::kNearest, 32, 1), "direct");
   EXPECT_EQ(path(Interpolation::kNearest, 33, 1), "slab");
+  has_windows = false;
+  EXPECT_EQ(path(Interpolation::kNearest, 6, 1), "direct");
+  EXPECT_EQ(path(Interpolation::kNearest, 7, 1), "slab");
+}
+
+// Of a machine that has both, "avx2" may be forced.
+TEST_F(GridSamplerPaths, KernelsWithoutWindowsChooseAsOnMachinesWithoutThem) {
+  On(kZen4);
+  int chosen = 0;
+  for (const auto& kernel : portacl::cpu::GridSampler2DKernels()) {
+    if (!kernel.available()) continue;
+    const auto path = [&](int64_t channels) {
+      return std::string(
+          kernel.plan(SamplingParams(Interpolation::kNearest, channels), "")->path());
+    };
+    const int64_t most = std::string(kernel.name) == "avx512" ? 32 : 6;
+    EXPECT_EQ(path(most), "direct") << kernel.name;
+    EXPECT_EQ(path(most + 1), "slab") << kernel.name;
+    ++chosen;
+  }
+  if (chosen == 0) GTEST_SKIP() << "this CPU has the reference kernel alone";
 }
 
 // A slab of such a view would be filled element by element.
@@ -459,7 +486,7 @@ TEST_F(GridSamplerPaths, SamplingWithoutNeighboursIsDirectForFewerPixels) {
     p.input_stride = {1, channel_stride, 64 * 2, 64 * 2 * 48};
     p.grid_stride = {2 * points, 2 * points, 2, 1};
     p.output_stride = {64 * points, points, points, 1};
-    return std::string(portacl::cpu::PlanGridSampler2D(p, "")->path);
+    return std::string(portacl::cpu::PlanGridSampler2D(p, true, "")->path);
   };
   const int64_t pixels = 48 * 48;
   EXPECT_EQ(path(Interpolation::kNearest, pixels / 2, 2), "direct");
@@ -482,7 +509,7 @@ TEST_F(GridSamplerPaths, ManyImagesOfFewPointsShareVectors) {
     return p;
   };
   const auto joined = [](const portacl::ops::GridSampler2DParams& p) {
-    const auto plan = portacl::cpu::PlanGridSampler2D(p, "direct");
+    const auto plan = portacl::cpu::PlanGridSampler2D(p, true, "direct");
     return plan && std::get<portacl::cpu::PointGathers>(plan->way).joined;
   };
   EXPECT_TRUE(joined(params(37, 9)));
@@ -584,7 +611,7 @@ TEST_F(GridSamplerPaths, TinySamplingIsDirectWhateverTheChannels) {
     p.input_stride = {channels * 64, 64, 8, 1};
     p.grid_stride = {128, 16, 2, 1};
     p.output_stride = {channels * 64, 64, 8, 1};
-    return std::string(portacl::cpu::PlanGridSampler2D(p, "")->path);
+    return std::string(portacl::cpu::PlanGridSampler2D(p, true, "")->path);
   };
   EXPECT_EQ(path(127), "direct");
   EXPECT_EQ(path(128), "slab");

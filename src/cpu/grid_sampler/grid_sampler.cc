@@ -9,16 +9,21 @@
 #include "ops/listed_kernels.h"
 // Highway first.
 #include "cpu/grid_sampler/grid_sampler_paths-inl.h"
+#include "cpu/grid_sampler/grid_sampler_window-inl.h"
 
 #if PORTACL_HWY_TARGET
 HWY_BEFORE_NAMESPACE();
 namespace portacl::cpu::HWY_NAMESPACE {
 namespace {
 
-using cpu::PlanGridSampler2D;
 using cpu::PlanGridSampler2DBackward;
 using cpu::PlanGridSampler3D;
 using cpu::PlanGridSampler3DBackward;
+
+std::optional<GridSampler2DPlan> Plan2D(const ops::GridSampler2DParams& params,
+                                        std::string_view path) {
+  return PlanGridSampler2D(params, kHasFloatWindows, path);
+}
 
 template <class Params, class Plan>
 void Run(const Params& params, const Plan& plan, void* workspace) {
@@ -38,7 +43,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace portacl::cpu {
 
-PORTACL_KERNELS(GridSampler2D, PlanGridSampler2D, Run2D)
+PORTACL_KERNELS(GridSampler2D, Plan2D, Run2D)
 
 PORTACL_KERNELS(GridSampler2DBackward, PlanGridSampler2DBackward, Run2DBackward)
 

@@ -2,8 +2,6 @@
 // and what scratch memory that takes.
 #include "cpu/grid_sampler/grid_sampler_plan.h"
 
-#include <hwy/detect_targets.h>
-
 #include <algorithm>
 #include <array>
 
@@ -17,12 +15,11 @@ namespace {
 // Kernels with points in the lanes read each channel's taps from lines of their own. Kernels with
 // channels in the lanes share the lines but need a slab first. Up to this many channels the former
 // are faster, on smooth grids by far and on random grids by little.
-int64_t MaxDirectChannels(ops::Interpolation interpolation) {
+int64_t MaxDirectChannels(ops::Interpolation interpolation, bool has_windows) {
   const bool slow = GathersAreSlow();
-  const bool windows = (ThisMachine().targets & HWY_AVX3) != 0;  // of 16 pixels
   switch (interpolation) {
     case ops::Interpolation::kNearest:
-      return slow && !windows ? 6 : 32;
+      return slow && !has_windows ? 6 : 32;
     case ops::Interpolation::kBilinear:
       return slow ? 4 : 8;
     default:
@@ -60,14 +57,14 @@ bool ServesSlab(const ops::GridSampler2DShape& s) {
 }
 
 std::optional<GridSampler2DPlan> PlanDirect(const ops::GridSampler2DParams& p,
-                                            const base::PathChoice& choice) {
+                                            const base::PathChoice& choice, bool has_windows) {
   const auto& s = p.shape;
   const bool pairs = ServesPairs(s, p.input_stride);
   if (!pairs && (s.w == 1 || !HasShortOffsets(s, p.input_stride))) return std::nullopt;
   const bool tiny = s.n * s.c * (s.oh * s.ow + s.h * s.w) < kTinyElements;
   const bool sparse = pairs ? IsSparse(s) : IsSparse(s, StridedPixelsPerPoint(p));
   if (!choice.ByName() && !tiny && !sparse && ServesSlab(s)) {
-    if (s.c > MaxDirectChannels(s.interpolation)) return std::nullopt;
+    if (s.c > MaxDirectChannels(s.interpolation, has_windows)) return std::nullopt;
     if (!pairs && (s.c > MaxStridedChannels(s.interpolation) || base::DTypeSize(s.dtype) == 2)) {
       return std::nullopt;
     }
@@ -79,7 +76,8 @@ std::optional<GridSampler2DPlan> PlanDirect(const ops::GridSampler2DParams& p,
 }
 
 std::optional<GridSampler2DPlan> PlanSlab(const ops::GridSampler2DParams& p,
-                                          const base::PathChoice& /*choice*/) {
+                                          const base::PathChoice& /*choice*/,
+                                          bool /*has_windows*/) {
   const auto& s = p.shape;
   if (!ServesSlab(s)) return std::nullopt;
   const int threads = runtime::NumThreads();
@@ -98,7 +96,7 @@ std::optional<GridSampler2DPlan> PlanSlab(const ops::GridSampler2DParams& p,
       {.workspace_size = g.slab_bytes * static_cast<uint64_t>(g.slabs), .way = g}};
 }
 
-constexpr std::array<base::PathRow<ops::GridSampler2DParams, GridSampler2DPlan>,
+constexpr std::array<base::PathRow<ops::GridSampler2DParams, GridSampler2DPlan, bool>,
                      GridSampler2DPlan::kPaths.size()>
     kImagePaths = {{
         {"direct", PlanDirect},
@@ -136,10 +134,10 @@ constexpr std::array<base::PathRow<ops::GridSampler3DParams, GridSampler3DPlan>,
 }  // namespace
 
 std::optional<GridSampler2DPlan> PlanGridSampler2D(const ops::GridSampler2DParams& params,
-                                                   std::string_view path) {
+                                                   bool has_windows, std::string_view path) {
   const auto& s = params.shape;
   if (s.n == 0 || s.c == 0 || !ServesPlane(s)) return std::nullopt;
-  return base::FirstPath(kImagePaths, params, path);
+  return base::FirstPath(kImagePaths, params, path, has_windows);
 }
 
 std::optional<GridSampler3DPlan> PlanGridSampler3D(const ops::GridSampler3DParams& params,

@@ -33,9 +33,10 @@ struct GridSampler2DPlan : base::PathPlan<SamplingGeometry, PointGathers> {
   static constexpr std::array kVariants = {"joined"};
 };
 
-// The kernels' plan. Limits and `path` as of the backward kernels.
+// The kernels' plan. Limits and `path` as of the backward kernels. `has_windows`: the kernel looks
+// taps up in windows of 16 pixels.
 std::optional<GridSampler2DPlan> PlanGridSampler2D(const ops::GridSampler2DParams& params,
-                                                   std::string_view path);
+                                                   bool has_windows, std::string_view path);
 
 // A block of channels in the lanes, from a copy of the block's volume in the workspace:
 //
