@@ -50,6 +50,11 @@ RUN_FAILED = 507000  # what a stream says of a run that PyTorch refuses
 # Outputs that PyTorch leaves partly unwritten.
 UNDEFINED = {("CtcLoss", "logAlpha")}
 
+# PyTorch 2.7 adds up products of a strided FLOAT16 vector in FLOAT16, 2.13 in FLOAT.
+SUMS_IN_FLOAT16 = set()
+if tuple(map(int, torch.__version__.split(".")[:2])) < (2, 13):
+    SUMS_IN_FLOAT16 = {"Matmul", "BatchMatMul", "Mv", "Addmv"}
+
 by_name = pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 by_operator = pytest.mark.parametrize("row", OF_ONE_OPERATOR, ids=lambda row: row.name)
 
@@ -108,12 +113,13 @@ def _add_outputs(row, values, results):
     return pairs
 
 
-def _compare(caller, row, values, results):
+def _compare(caller, row, values, results, rounded=False):
     pairs = _add_outputs(row, values, results)
     caller.call(row, values)
     for output, result in pairs:
+        bounds = {"rtol": 0.02, "atol": 0.02} if rounded and output.dtype == torch.float16 else {}
         torch.testing.assert_close(
-            output, result.to(output.dtype), equal_nan=True, check_stride=False
+            output, result.to(output.dtype), equal_nan=True, check_stride=False, **bounds
         )
 
 
@@ -135,8 +141,8 @@ def test_equals_the_operator(row, usable, caller):
         pytest.skip("no call of PyTorch's samples is one that the row can make")
     for values, results in usable[row.name]:
         strided = {name: _strided(value) for name, value in values.items()}
-        for inputs in (values.copy(), strided):
-            _compare(caller, row, inputs, results)
+        _compare(caller, row, values.copy(), results)
+        _compare(caller, row, strided, results, rounded=row.name in SUMS_IN_FLOAT16)
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if not row.operator], ids=lambda row: row.name)

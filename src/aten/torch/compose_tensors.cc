@@ -181,7 +181,6 @@ Tensors Uniform(const Inputs& in) {
   Tensor t = at::empty_like(in.t("selfRef"), at::MemoryFormat::Contiguous);
   return {t.is_meta() ? t : t.uniform_(in.d("from"), in.d("to"), Seeded(in))};
 }
-
 Tensors Normal(const Inputs& in) {
   Tensor t = at::empty_like(in.t("selfRef"), at::MemoryFormat::Contiguous);
   return {t.is_meta() ? t : t.normal_(in.d("mean"), in.d("std"), Seeded(in))};

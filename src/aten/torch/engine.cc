@@ -160,7 +160,8 @@ class Call final : public Computation {
     try {
       return ComputeOf(made);
     } catch (const c10::Error& error) {
-      if (!LacksKernel(error) || !Simplify(&made)) throw;
+      if (!LacksKernel(error)) throw;
+      Simplify(&made);
     }
     return ComputeOf(made);
   }
@@ -179,11 +180,9 @@ class Call final : public Computation {
   }
 
   // Makes tensors of 16 bits FLOAT, and all contiguous: some of PyTorch's kernels lack the others.
-  static bool Simplify(std::vector<IValue>* made) {
-    bool simpler = false;
-    const auto simplify = [&](const at::Tensor& t) {
+  static void Simplify(std::vector<IValue>* made) {
+    const auto simplify = [](const at::Tensor& t) {
       const bool wide = t.scalar_type() != at::kHalf && t.scalar_type() != at::kBFloat16;
-      simpler = simpler || !wide || !t.is_contiguous();
       return wide ? t.contiguous() : t.to(at::kFloat).contiguous();
     };
     for (IValue& value : *made) {
@@ -195,7 +194,6 @@ class Call final : public Computation {
         value = std::move(list);
       }
     }
-    return simpler;
   }
 
   // Whether the result depends on the parameter.
@@ -272,6 +270,8 @@ class Call final : public Computation {
         return static_cast<int64_t>(value.toTensor().scalar_type());
       case Conversion::kLong:
         return value.toTensor().to(at::kLong).contiguous();  // some kernels assume it
+      case Conversion::kContiguous:
+        return value.toTensor().contiguous();
       case Conversion::kOutput:
         return value.toTensor().to(OutputType());
       case Conversion::kCommon:

@@ -54,10 +54,11 @@ c10::IValue Literal(std::string_view text) {
 }
 
 Conversion ConversionOf(std::string_view text) {
-  constexpr std::array<std::pair<std::string_view, Conversion>, 6> kWords{
+  constexpr std::array<std::pair<std::string_view, Conversion>, 7> kWords{
       {{"", Conversion::kNone},
        {"[0]", Conversion::kFirst},
        {".long", Conversion::kLong},
+       {".c", Conversion::kContiguous},
        {".p", Conversion::kCommon},
        {".f", Conversion::kOutput},
        {".type", Conversion::kType}}};

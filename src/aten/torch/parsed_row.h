@@ -20,11 +20,12 @@ namespace portacl::aten {
 // How a parameter is changed before it becomes an argument.
 enum class Conversion {
   kNone,
-  kFirst,   // p[0]: the first of its integers
-  kLong,    // p.long: INT64, contiguous
-  kCommon,  // p.p: the type that all arguments marked so promote to
-  kOutput,  // p.f: the type of the output
-  kType,    // p.type: the type itself
+  kFirst,       // p[0]: the first of its integers
+  kLong,        // p.long: INT64, contiguous
+  kContiguous,  // p.c: contiguous
+  kCommon,      // p.p: the type that all arguments marked so promote to
+  kOutput,      // p.f: the type of the output
+  kType,        // p.type: the type itself
 };
 
 // An argument of the operator: a literal, or a parameter.
