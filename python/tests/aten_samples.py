@@ -96,7 +96,7 @@ def collect(rows: list[Row]) -> dict[str, list[Call]]:
     fallback = {re.split("[:.]+", row.operator)[1] for row in rows if row.fallback}
     threads = torch.get_num_threads()
     torch.set_num_threads(1)  # the samples are tiny
-    # For each operator and type PyTorch looks for a unittest through the whole stack of calls, twice.
+    # For each operator and type PyTorch searches the whole stack of calls for a unittest, twice.
     internal = "torch.testing._internal."
     no_search = [
         mock.patch(f"{internal}{module}.extract_test_fn", lambda: None)

@@ -2,8 +2,10 @@
 #include <portacl/portacl.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <sstream>
+#include <string>
 
 #include "cli/cli_runner.h"
 #include "support/api/random.h"
@@ -90,6 +92,27 @@ TEST_F(InfoTest, JsonListsRefLastForEveryOperator) {
     EXPECT_EQ(kernels.back().value("name", ""), "ref") << name;
     EXPECT_TRUE(kernels.back().value("available", false)) << name;
   }
+}
+
+// Each function once, with the word of docs/aten.md that says who computes it.
+TEST_F(InfoTest, FunctionsHaveALabel) {
+  const Outcome result = Run({"info", "--functions"});
+  ASSERT_EQ(result.exit_code, 0);
+  std::map<std::string, std::string> labels;
+  for (const std::string& line : Lines(result.out)) {
+    const size_t end = line.find(' ');
+    EXPECT_TRUE(
+        labels.emplace(line.substr(0, end), line.substr(line.find_first_not_of(' ', end))).second)
+        << line;
+  }
+  EXPECT_EQ(labels["aclnnUpsampleBilinear2d"], "exact");
+  EXPECT_EQ(labels["aclnnAdd"], "exact");  // a companion operator
+  EXPECT_EQ(labels["aclnnMatmul"], "PyTorch's");
+  EXPECT_EQ(labels["aclnnTransMatmulWeight"], "no device layout");
+  std::map<std::string, size_t> counts;
+  for (const auto& [function, label] : labels) ++counts[label];
+  EXPECT_EQ(counts.size(), 3u);
+  EXPECT_EQ(counts["PyTorch's"] + counts["no device layout"], RunJson({"info"}).at("aten").size());
 }
 
 TEST_F(InfoTest, TheEnvironmentIsShown) {
