@@ -9,11 +9,8 @@
 
 #include "base/kernel.h"
 #include "ops/affine_grid_params.h"
-#include "ops/grid_sampler_2d_backward_params.h"
-#include "ops/grid_sampler_2d_params.h"
-#include "ops/grid_sampler_3d_params.h"
+#include "ops/grid_sampler_params.h"
 #include "ops/resample_params.h"
-#include "ops/upsample_nearest_exact_backward_params.h"
 #include "ops/upsample_nearest_exact_params.h"
 
 namespace portacl::cuda {

@@ -10,7 +10,7 @@
 
 #include "cuda/element.h"
 #include "cuda/index.h"
-#include "ops/grid_sampler_3d_params.h"
+#include "ops/grid_sampler_params.h"
 #include "ref/grid_sampler_axis.h"
 
 namespace portacl::cuda {

@@ -100,13 +100,8 @@ class AdaptiveAvgPoolPlan final : public Plan {
     PORTACL_RETURN_IF_ERROR(CheckMemory());
     if (params_.n == 0 || params_.c == 0) return {};
     PORTACL_RETURN_IF_ERROR(CheckTable(*this, EntriesOf(0) + EntriesOf(1) + EntriesOf(2)));
-    PORTACL_RETURN_IF_ERROR(
-        chosen_.Choose(refusals(), KernelsFor<AdaptiveAvgPoolParams>(), params_));
-    kernel_ = chosen_.label();
-    workspace_size_ = chosen_.workspace_size();
     constexpr int64_t kSmall = 4096;  // elements
-    small_ = tensor(0).desc.NumElements() + tensor(output(0)).desc.NumElements() <= kSmall;
-    return {};
+    return Choose(KernelsFor<AdaptiveAvgPoolParams>(), params_, kSmall, &chosen_);
   }
 
   void Run(const Elements& elements, void* workspace) const noexcept override {

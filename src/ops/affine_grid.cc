@@ -55,12 +55,8 @@ class AffineGridPlan final : public Plan {
     for (const int64_t extent : params_.extents) places += static_cast<double>(extent);
     PORTACL_RETURN_IF_ERROR(CheckTable(*this, places));
     for (size_t k = 0; k < 3; ++k) MakePlaces(k);
-    PORTACL_RETURN_IF_ERROR(chosen_.Choose(refusals(), KernelsFor<AffineGridParams>(), params_));
-    kernel_ = chosen_.label();
-    workspace_size_ = chosen_.workspace_size();
     constexpr int64_t kSmall = 4096;  // elements
-    small_ = tensor(0).desc.NumElements() + tensor(1).desc.NumElements() <= kSmall;
-    return {};
+    return Choose(KernelsFor<Params>(), params_, kSmall, &chosen_);
   }
 
   void Run(const Elements& elements, void* workspace) const noexcept override {

@@ -374,17 +374,10 @@ class DeformConvPlan final : public Plan {
 
   Status Make() {
     PORTACL_RETURN_IF_ERROR(CheckMemory());
-    bool empty = true;
-    for (int i = 0; i < num_outputs(); ++i) empty = empty && !tensor(output(i)).has_elements();
-    if (empty) return {};
-    PORTACL_RETURN_IF_ERROR(chosen_.Choose(refusals(), KernelsFor<DeformConvParams>(), params_));
-    kernel_ = chosen_.label();
-    workspace_size_ = chosen_.workspace_size();
+    if (WritesNothing()) return {};
     constexpr int64_t kSmall = 1024;  // elements
-    small_ = true;
-    for (int i = 0; i < num_tensors(); ++i) {
-      small_ = small_ && (!tensor(i).active || tensor(i).desc.NumElements() <= kSmall);
-    }
+    PORTACL_RETURN_IF_ERROR(Choose(KernelsFor<Params>(), params_, kSmall, &chosen_));
+    small_ = HasAtMost(kSmall);
     return {};
   }
 

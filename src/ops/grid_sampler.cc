@@ -1,10 +1,14 @@
-// Plans of grid sampling: kernel choice, tensors and workspace.
+// Plans of grid sampling and of its gradients: kernel choice, tensors and workspace.
+#include <algorithm>
+#include <array>
 #include <memory>
+#include <type_traits>
 #include <utility>
 
+#include "base/tensor_desc.h"
 #include "ops/call.h"
 #include "ops/channels_first.h"
-#include "ops/grid_sampler_plan.h"
+#include "ops/grid_sampler_params.h"
 #include "ops/kernels.h"
 #include "ops/plan.h"
 #include "ops/select_kernel.h"
@@ -15,6 +19,38 @@ namespace {
 using base::Status;
 using base::TensorDesc;
 
+// `input` is the call's input, moved to (N, C, D, H, W) if its format is NDHWC.
+template <class Shape>
+Shape ShapeOf(const Call& call, const TensorDesc& input, const TensorDesc& grid) {
+  constexpr int kAxes = std::is_base_of_v<GridSampler3DShape, Shape> ? 3 : 2;
+  Shape shape;
+  shape.dtype = input.dtype;
+  shape.n = input.shape[0];
+  shape.c = input.shape[1];
+  shape.h = input.shape[kAxes];
+  shape.w = input.shape[kAxes + 1];
+  shape.oh = grid.shape[kAxes - 1];
+  shape.ow = grid.shape[kAxes];
+  if constexpr (kAxes == 3) {
+    shape.d = input.shape[2];
+    shape.od = grid.shape[1];
+    // One empty axis: the other axes are not multiplied, because their products may exceed 64 bits.
+    if (grid.NumElements() == 0) shape.od = shape.oh = shape.ow = 0;
+  }
+  shape.interpolation = static_cast<Interpolation>(call.mode(0));
+  shape.padding = static_cast<Padding>(call.mode(1));
+  shape.align_corners = call.flag(0);
+  shape.fill = call.real(0);
+  shape.replaces_outside = call.flag(1);
+  shape.outside_value = call.real(1);
+  return shape;
+}
+
+template <size_t kRank>
+void CopyStrides(const TensorDesc& tensor, std::array<int64_t, kRank>* strides) {
+  std::copy_n(tensor.strides.data(), kRank, strides->begin());
+}
+
 template <class Params>
 class GridSamplerPlan final : public Plan {
  public:
@@ -24,18 +60,16 @@ class GridSamplerPlan final : public Plan {
     AddTensor(call.output_name(0), *call.output(0), true, true);
     const TensorDesc input = ChannelsFirst(*call.input(0));
     params_.shape = ShapeOf<decltype(params_.shape)>(call, input, *call.input(1));
-    SetStrides(input, &params_.input_stride);
-    SetStrides(*call.input(1), &params_.grid_stride);
-    SetStrides(ChannelsFirst(*call.output(0)), &params_.output_stride);
+    CopyStrides(input, &params_.input_stride);
+    CopyStrides(*call.input(1), &params_.grid_stride);
+    CopyStrides(ChannelsFirst(*call.output(0)), &params_.output_stride);
   }
 
   Status Make() {
     PORTACL_RETURN_IF_ERROR(CheckMemory());
     if (tensor(2).desc.NumElements() == 0) return {};
-    PORTACL_RETURN_IF_ERROR(chosen_.Choose(refusals(), KernelsFor<Params>(), params_));
-    kernel_ = chosen_.label();
-    workspace_size_ = chosen_.workspace_size();
     constexpr int64_t kSmall = 4096;  // elements
+    PORTACL_RETURN_IF_ERROR(Choose(KernelsFor<Params>(), params_, kSmall, &chosen_));
     small_ = tensor(0).desc.NumElements() <= kSmall && tensor(2).desc.NumElements() <= kSmall;
     return {};
   }
@@ -53,11 +87,95 @@ class GridSamplerPlan final : public Plan {
   PlannedKernel<Params> chosen_;
 };
 
+template <class Params>
+class GridSamplerBackwardPlan final : public Plan {
+ public:
+  explicit GridSamplerBackwardPlan(const Call& call) : Plan(call) {
+    const TensorDesc& grad_output = *call.input(0);
+    const TensorDesc input = ChannelsFirst(*call.input(1));
+    const TensorDesc& grid = *call.input(2);
+    params_.shape = ShapeOf<decltype(params_.shape)>(call, input, grid);
+    params_.want_input_grad = IsWanted(call, 0);
+    params_.want_grid_grad = IsWanted(call, 1);
+    // Only gridGrad reads taps outside.
+    if (params_.shape.padding == Padding::kConstant && !ReadsImage()) {
+      params_.shape.padding = Padding::kZeros;
+    }
+    if (ReadsImage() && input.NumElements() > 0) CopyStrides(input, &params_.input_stride);
+    if (ReadsPoints() && grad_output.NumElements() > 0) {
+      CopyStrides(ChannelsFirst(grad_output), &params_.grad_output_stride);
+    }
+    if (ReadsPoints() && grid.NumElements() > 0) CopyStrides(grid, &params_.grid_stride);
+    if (params_.want_input_grad) {
+      CopyStrides(ChannelsFirst(*call.output(0)), &params_.input_grad_stride);
+    }
+    if (params_.want_grid_grad) CopyStrides(*call.output(1), &params_.grid_grad_stride);
+    AddTensor(call.input_name(0), grad_output, false, ReadsPoints());
+    AddTensor(call.input_name(1), *call.input(1), false, ReadsImage());
+    AddTensor(call.input_name(2), grid, false, ReadsPoints());
+    AddResult(call, 0, params_.want_input_grad);
+    AddResult(call, 1, params_.want_grid_grad);
+  }
+
+  Status Make() {
+    PORTACL_RETURN_IF_ERROR(CheckMemory());
+    const auto& s = params_.shape;
+    const bool fills_input_grad = params_.want_input_grad && s.n > 0 && s.c > 0;
+    const bool fills_grid_grad = params_.want_grid_grad && tensor(2).desc.NumElements() > 0;
+    if (!fills_input_grad && !fills_grid_grad) return {};
+    constexpr int64_t kSmall = 4096;  // elements
+    PORTACL_RETURN_IF_ERROR(Choose(KernelsFor<Params>(), params_, kSmall, &chosen_));
+    small_ = tensor(0).desc.NumElements() <= kSmall && tensor(1).desc.NumElements() <= kSmall &&
+             tensor(2).desc.NumElements() <= kSmall;
+    return {};
+  }
+
+  void Run(const Elements& elements, void* workspace) const noexcept override {
+    Params params = params_;
+    params.grad_output = elements[0];
+    params.input = elements[1];
+    params.grid = elements[2];
+    params.input_grad = elements[3];
+    params.grid_grad = elements[4];
+    chosen_.Run(params, workspace);
+  }
+
+ private:
+  // Nearest has gridGrad 0 whatever the inputs hold, and only gridGrad needs the image. A run may
+  // have no address of an input that it does not read or that is empty. Its strides are 0 then, by
+  // which kernels step from it all the same.
+  bool ReadsImage() const {
+    return params_.want_grid_grad && params_.shape.interpolation != Interpolation::kNearest;
+  }
+  bool ReadsPoints() const { return params_.want_input_grad || ReadsImage(); }
+
+  // The aclnn API has a mask; the native one passes null for a gradient that is not wanted, and by
+  // name both are.
+  static bool IsWanted(const Call& call, size_t gradient) {
+    const std::vector<bool>* const mask = call.bools(0);
+    return mask != nullptr ? (*mask)[gradient] : call.output(gradient) != nullptr;
+  }
+
+  void AddResult(const Call& call, size_t gradient, bool wanted) {
+    const TensorDesc* const given = call.output(gradient);
+    AddTensor(call.output_name(gradient), given != nullptr ? *given : TensorDesc(), true, wanted);
+  }
+
+  Params params_;
+  PlannedKernel<Params> chosen_;
+};
+
 }  // namespace
 
 Status PlanCheckedGridSampler(const Call& call, std::shared_ptr<const Plan>* plan) {
   return call.axes() == 3 ? MakePlanOf<GridSamplerPlan<GridSampler3DParams>>(plan, call)
                           : MakePlanOf<GridSamplerPlan<GridSampler2DParams>>(plan, call);
+}
+
+Status PlanCheckedGridSamplerBackward(const Call& call, std::shared_ptr<const Plan>* plan) {
+  return call.axes() == 3
+             ? MakePlanOf<GridSamplerBackwardPlan<GridSampler3DBackwardParams>>(plan, call)
+             : MakePlanOf<GridSamplerBackwardPlan<GridSampler2DBackwardParams>>(plan, call);
 }
 
 }  // namespace portacl::ops

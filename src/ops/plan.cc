@@ -94,6 +94,17 @@ std::string Plan::LayoutDifference(int index, const base::TensorDesc& given) con
   return base::LayoutDifference(slot.packed != nullptr ? *slot.packed : slot.desc, given);
 }
 
+bool Plan::WritesNothing() const {
+  return std::none_of(tensors_.begin(), tensors_.end(),
+                      [](const TensorSlot& t) { return t.output && t.has_elements(); });
+}
+
+bool Plan::HasAtMost(int64_t elements) const {
+  return std::all_of(tensors_.begin(), tensors_.end(), [=](const TensorSlot& t) {
+    return !t.has_elements() || t.desc.NumElements() <= elements;
+  });
+}
+
 Storages Plan::PlannedStorages() const {
   Storages storages{};
   storages.Grow(num_tensors());

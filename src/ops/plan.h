@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <span>
 #include <string>
 #include <vector>
@@ -19,6 +20,7 @@
 #include "cuda/library.h"
 #include "ops/call.h"
 #include "ops/refusal.h"
+#include "ops/settings.h"
 
 namespace portacl::ops {
 
@@ -32,6 +34,9 @@ inline int32_t DeviceOf(Surface surface) {
 inline base::Status RefuseCuda(const Refusals& refusals, const char* error) {
   return {ACLNN_ERR_INNER, fmt::format("{}: CUDA: {}", refusals.op(), error)};
 }
+
+template <class Params>
+class PlannedKernel;
 
 // The most tensors of an operator of this folder; more would cost a call an allocation.
 inline constexpr int kMaxTensors = 11;
@@ -180,6 +185,29 @@ class Plan {
                         bool updated = false);
   // The rules on memory that every operator shares, on the planned addresses: see operators' docs.
   base::Status CheckMemory() const;
+  // Chooses the kernel; takes its name and its workspace. The plan is small if the first tensor and
+  // the first output have at most so many elements together. In select_kernel.h.
+  template <class Params, class Kernels>
+  base::Status Choose(const Kernels& kernels, const Params& params, int64_t small_elements,
+                      PlannedKernel<Params>* kernel);
+  // Whether no output has an element, and whether no tensor has more than so many.
+  bool WritesNothing() const;
+  bool HasAtMost(int64_t elements) const;
+  // For CheckContents(): text() says what is wrong in a tensor. The native API is refused; a stream
+  // has a warning with `instead` behind the text.
+  template <class Text>
+  base::Status RefuseContents(const Text& text, const char* instead) const {
+    try {
+      if (refusals_.surface() == Surface::kNative) {
+        return refusals_.Refuse(Rule::kInput, "{}", text());
+      }
+      return refusals_.Warn(Rule::kInput, text() + instead);
+    } catch (const std::bad_alloc&) {
+      // Work on a stream goes on without its warning.
+      if (Strict() || refusals_.surface() == Surface::kNative) throw;
+    }
+    return {};
+  }
 
   // A flag of the function that names this call, where the call's own API has none.
   void LogFlag(size_t index, bool value) {

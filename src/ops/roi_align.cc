@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <new>
 #include <string>
 #include <utility>
 
@@ -14,7 +13,6 @@
 #include "ops/refusal.h"
 #include "ops/roi_align_params.h"
 #include "ops/select_kernel.h"
-#include "ops/settings.h"
 #include "ops/shared_checks.h"
 
 namespace portacl::ops {
@@ -225,12 +223,8 @@ class RoiAlignPlan final : public Plan {
   Status Make() {
     PORTACL_RETURN_IF_ERROR(CheckMemory());
     if (tensor(output(0)).desc.NumElements() == 0) return {};
-    PORTACL_RETURN_IF_ERROR(chosen_.Choose(refusals(), KernelsFor<RoiAlignParams>(), params_));
-    kernel_ = chosen_.label();
-    workspace_size_ = chosen_.workspace_size();
     constexpr int64_t kSmall = 1024;  // elements
-    small_ = tensor(0).desc.NumElements() + tensor(output(0)).desc.NumElements() <= kSmall;
-    return {};
+    return Choose(KernelsFor<Params>(), params_, kSmall, &chosen_);
   }
 
   Status CheckContents(const Elements& elements) const override {
@@ -241,13 +235,11 @@ class RoiAlignPlan final : public Plan {
         return RoiImage<typename decltype(tag)::type>(params, n) >= 0;
       });
       if (named) continue;
-      try {
-        return BadImage(n);
-      } catch (const std::bad_alloc&) {
-        // Work on a stream goes on without its warning.
-        if (Strict() || refusals().surface() == Surface::kNative) throw;
-      }
-      break;
+      const auto text = [&] {
+        return fmt::format("{} gives roi {} no image in [0, {})",
+                           tensor(params_.has_indices ? 2 : 1).name, n, params_.images);
+      };
+      return RefuseContents(text, ": the roi contributes nothing");
     }
     return {};
   }
@@ -258,16 +250,6 @@ class RoiAlignPlan final : public Plan {
 
  private:
   using Params = RoiAlignParams;
-
-  Status BadImage(int64_t n) const {
-    const std::string text =
-        fmt::format("{} gives roi {} no image in [0, {})", tensor(params_.has_indices ? 2 : 1).name,
-                    n, params_.images);
-    if (refusals().surface() == Surface::kNative) {
-      return refusals().Refuse(Rule::kInput, "{}", text);
-    }
-    return refusals().Warn(Rule::kInput, text + ": the roi contributes nothing");
-  }
 
   Params At(const Elements& elements) const {
     const auto at = [&](int index) { return elements[static_cast<size_t>(index)]; };

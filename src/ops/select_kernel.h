@@ -167,10 +167,11 @@ base::Status SelectKernel(const Refusals& refusals, const KernelList<Params>& ke
 template <class Params>
 class PlannedKernel {
  public:
+  // `label`: "avx512:x2", or the name alone if the plan has no path of its own.
   base::Status Choose(const Refusals& refusals, const KernelList<Params>& kernels,
-                      const Params& params) {
+                      const Params& params, std::string* label) {
     runtime::PrepareThreads();  // a run allocates nothing
-    return SelectKernel(refusals, kernels, params, &plan_, &label_);
+    return SelectKernel(refusals, kernels, params, &plan_, label);
   }
 
   // Nothing to do if Choose was not called.
@@ -181,9 +182,6 @@ class PlannedKernel {
     plan_->Run(params, reinterpret_cast<void*>(aligned));
   }
 
-  // "avx512:x2", or the name alone if the plan has no path of its own.
-  const std::string& label() const { return label_; }
-
   // The caller's workspace has room to align the kernel's own, wherever it starts.
   uint64_t workspace_size() const {
     return plan_->workspace_size() == 0 ? 0 : plan_->workspace_size() + kAlign;
@@ -192,8 +190,17 @@ class PlannedKernel {
  private:
   static constexpr uint64_t kAlign = 64;
   std::unique_ptr<const base::KernelPlan<Params>> plan_;
-  std::string label_;
 };
+
+template <class Params, class Kernels>
+base::Status Plan::Choose(const Kernels& kernels, const Params& params, int64_t small_elements,
+                          PlannedKernel<Params>* kernel) {
+  PORTACL_RETURN_IF_ERROR(kernel->Choose(refusals_, kernels, params, &kernel_));
+  workspace_size_ = kernel->workspace_size();
+  const int64_t written = tensor(output(0)).desc.NumElements();
+  small_ = tensor(0).desc.NumElements() + written <= small_elements;
+  return {};
+}
 
 // The plan of a checked call, from the arguments of MadePlan's constructor.
 template <class MadePlan, class... Arguments>

@@ -2,16 +2,21 @@
 // of each axis, kernel choice, workspace. Tensors (N, C, L), (N, C, H, W) or (N, C, D, H, W);
 // formats NHWC and NDHWC: C last.
 #include <array>
+#include <cstdint>
+#include <memory>
 #include <optional>
+#include <type_traits>
 
 #include "ops/call.h"
 #include "ops/channels_first.h"
 #include "ops/kernels.h"
-#include "ops/nearest_plan.h"
+#include "ops/nearest_axis.h"
+#include "ops/plan.h"
 #include "ops/resample_axis.h"
 #include "ops/resize.h"
 #include "ops/select_kernel.h"
 #include "ops/table_limit.h"
+#include "ops/upsample_nearest_exact_params.h"
 #include "ops/upsample_rules.h"
 
 namespace portacl::ops {
@@ -19,6 +24,14 @@ namespace {
 
 using base::Dims;
 using base::Status;
+
+// The arguments of a checked call beside its tensors.
+struct NearestCall {
+  Nearest rule = Nearest::kExact;
+  bool backward = false;
+  std::array<double, 3> scales{};  // 0 if the extents decide
+  bool logged = true;              // as the operator's function of the aclnn API
+};
 
 // Extents or strides (N, C, ...) in the form N, C, D, H, W.
 std::array<int64_t, 5> As5D(const Dims& dims, int64_t missing) {
@@ -58,12 +71,13 @@ class ResamplePlan final : public Plan {
       MakeTable(axis);
       *axes[axis] = tables_[axis]->axis();
     }
-    PORTACL_RETURN_IF_ERROR(ChooseKernel());
-    kernel_ = chosen_.label();
-    workspace_size_ = chosen_.workspace_size();
+    const KernelList<ResampleParams>& kernels = KernelsFor<ResampleParams>();
     constexpr int64_t kSmall = 4096;  // elements
-    small_ = tensor(0).desc.NumElements() + tensor(1).desc.NumElements() <= kSmall;
-    return {};
+    if (params_.dtype != base::DType::kUInt8 || device() == cuda::kCpu) {
+      return Choose(kernels, params_, kSmall, &chosen_);
+    }
+    // A GPU has no kernel of bytes: the reference alone is offered.
+    return Choose(KernelList<ResampleParams>{kernels.back()}, params_, kSmall, &chosen_);
   }
 
   void Run(const Elements& elements, void* workspace) const noexcept override {
@@ -74,15 +88,6 @@ class ResamplePlan final : public Plan {
   }
 
  private:
-  Status ChooseKernel() {
-    const KernelList<ResampleParams>& kernels = KernelsFor<ResampleParams>();
-    // A GPU has no kernel of bytes: the reference alone is offered.
-    if (params_.dtype == base::DType::kUInt8 && device() != cuda::kCpu) {
-      return chosen_.Choose(refusals(), KernelList<ResampleParams>{kernels.back()}, params_);
-    }
-    return chosen_.Choose(refusals(), kernels, params_);
-  }
-
   void MakeTable(size_t axis) {
     const ResampleRule& rule = rules_[axis];
     const size_t missing = 3 - static_cast<size_t>(axes_);
@@ -111,12 +116,96 @@ class ResamplePlan final : public Plan {
   PlannedKernel<ResampleParams> chosen_;
 };
 
-}  // namespace
+// ---- nearest ------------------------------------------------------------------------------------
 
-Status PlanNearestOfBytes(const Call& call, const NearestCall& wanted,
-                          std::shared_ptr<const Plan>* plan) {
-  return MakePlanOf<ResamplePlan>(plan, call, wanted);
+// The names of the read and the written tensor in either direction's parameters.
+struct Ends {
+  const void*& from;
+  void*& to;
+  std::array<int64_t, 4>& from_stride;
+  std::array<int64_t, 4>& to_stride;
+  int64_t& from_depth_stride;
+  int64_t& to_depth_stride;
+};
+Ends EndsOf(UpsampleNearestExactParams& p) {
+  return {p.input,
+          p.output,
+          p.input_stride,
+          p.output_stride,
+          p.input_depth_stride,
+          p.output_depth_stride};
 }
+Ends EndsOf(UpsampleNearestExactBackwardParams& p) {
+  return {p.grad_output,
+          p.grad_input,
+          p.grad_output_stride,
+          p.grad_input_stride,
+          p.grad_output_depth_stride,
+          p.grad_input_depth_stride};
+}
+
+template <class Params>
+class NearestPlan final : public Plan {
+ public:
+  NearestPlan(const Call& call, const NearestCall& wanted) : Plan(call), wanted_(wanted) {
+    if (!wanted.logged) LeaveOutOfTheLog();
+    AddTensor(call.input_name(0), *call.input(0), false, true);
+    AddTensor(call.output_name(0), *call.output(0), true, true);
+    const Dims shape = ChannelsFirstShape(*call.input(0));
+    const Dims from = ChannelsFirstStrides(*call.input(0));
+    const Dims to = ChannelsFirstStrides(*call.output(0));
+    params_.dtype = call.input(0)->dtype;
+    params_.n = shape[0];
+    params_.c = shape[1];
+    const Ends ends = EndsOf(params_);
+    ends.from_stride = As4D(from, 0);
+    ends.to_stride = As4D(to, 0);
+    ends.from_depth_stride = DepthOf(from, 0);
+    ends.to_depth_stride = DepthOf(to, 0);
+  }
+
+  Status Make() {
+    PORTACL_RETURN_IF_ERROR(CheckMemory());
+    if (params_.n == 0 || params_.c == 0) return {};
+    // After the checks on memory: extents that no memory holds must not cost tables of their size.
+    const Dims small = ShapeOf(wanted_.backward ? 1 : 0);
+    for (int axis = 2; axis < small.rank(); ++axis) {
+      PORTACL_RETURN_IF_ERROR(CheckTable(*this, static_cast<double>(small[axis])));
+    }
+    tables_.emplace(small, ShapeOf(wanted_.backward ? 0 : 1), wanted_.scales, wanted_.rule);
+    params_.d = tables_->d();
+    params_.h = tables_->h();
+    params_.w = tables_->w();
+    constexpr int64_t kSmall = 16384;  // elements
+    return Choose(KernelsFor<Params>(), params_, kSmall, &chosen_);
+  }
+
+  void Run(const Elements& elements, void* workspace) const noexcept override {
+    Params params = params_;
+    const Ends ends = EndsOf(params);
+    ends.from = elements[0];
+    ends.to = elements[1];
+    chosen_.Run(params, workspace);
+  }
+
+ private:
+  Dims ShapeOf(int index) const { return ChannelsFirstShape(tensor(index).desc); }
+
+  const NearestCall wanted_;
+  Params params_;
+  std::optional<NearestTables> tables_;
+  PlannedKernel<Params> chosen_;
+};
+
+Status PlanNearest(const Call& call, const NearestCall& wanted, std::shared_ptr<const Plan>* plan) {
+  if (call.input(0)->dtype == base::DType::kUInt8)
+    return MakePlanOf<ResamplePlan>(plan, call, wanted);
+  return wanted.backward
+             ? MakePlanOf<NearestPlan<UpsampleNearestExactBackwardParams>>(plan, call, wanted)
+             : MakePlanOf<NearestPlan<UpsampleNearestExactParams>>(plan, call, wanted);
+}
+
+}  // namespace
 
 Status PlanCheckedUpsample(const Call& call, std::shared_ptr<const Plan>* plan) {
   if (resize::Is(call)) return PlanCheckedUpsample(resize::AsUpsample(call), plan);
@@ -130,6 +219,15 @@ Status PlanCheckedUpsample(const Call& call, std::shared_ptr<const Plan>* plan) 
                       .scales = upsample::UsedScales(call, upsample::SidesOf(call)),
                       .logged = rule == Nearest::kFloor},
                      plan);
+}
+
+Status PlanCheckedUpsampleNearestExact(const Call& call, std::shared_ptr<const Plan>* plan) {
+  return PlanNearest(call, {.scales = call.scales()}, plan);
+}
+
+Status PlanCheckedUpsampleNearestExactBackward(const Call& call,
+                                               std::shared_ptr<const Plan>* plan) {
+  return PlanNearest(call, {.backward = true, .scales = call.scales()}, plan);
 }
 
 }  // namespace portacl::ops

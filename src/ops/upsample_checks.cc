@@ -12,7 +12,6 @@
 #include "ops/resize.h"
 #include "ops/settings.h"
 #include "ops/shared_checks.h"
-#include "ops/upsample_limits.h"
 #include "ops/upsample_rules.h"
 #include "runtime/fp_env.h"
 

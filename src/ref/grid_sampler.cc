@@ -7,8 +7,7 @@
 #include <limits>
 
 #include "base/dispatch.h"
-#include "ops/grid_sampler_2d_params.h"
-#include "ops/grid_sampler_3d_params.h"
+#include "ops/grid_sampler_params.h"
 #include "ops/listed_kernels.h"
 #include "ref/grid_sampler_point.h"
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "base/device_math.h"
-#include "ops/grid_sampler_2d_params.h"
+#include "ops/grid_sampler_params.h"
 
 namespace portacl::ref {
 

@@ -9,8 +9,7 @@
 
 #include "base/checked.h"
 #include "base/dispatch.h"
-#include "ops/grid_sampler_2d_backward_params.h"
-#include "ops/grid_sampler_3d_params.h"
+#include "ops/grid_sampler_params.h"
 #include "ops/listed_kernels.h"
 #include "ref/grid_sampler_point.h"
 #include "ref/lane_tree.h"

@@ -9,8 +9,7 @@
 
 #include "base/device_math.h"
 #include "base/dispatch.h"
-#include "ops/grid_sampler_2d_params.h"
-#include "ops/grid_sampler_3d_params.h"
+#include "ops/grid_sampler_params.h"
 #include "ref/grid_sampler_axis.h"
 #include "runtime/parallel.h"
 

@@ -1,20 +1,45 @@
-// Every input element is copied to the outputs that map to it: the exact adjoint of the backward
-// function, bits unchanged.
-
+// Nearest-exact and its gradient, exact adjoints of each other. Forward copies every element of the
+// small side to the box of large-side elements that belong to it, bits unchanged. Backward sums the
+// box, row-major, in the compute type.
+#include <array>
 #include <cstdint>
 
 #include "base/dispatch.h"
 #include "ops/listed_kernels.h"
 #include "ops/upsample_nearest_exact_params.h"
-#include "ref/upsample_nearest_exact_sources.h"
+#include "runtime/parallel.h"
 
 namespace portacl::ref {
 namespace {
 
-using Params = ops::UpsampleNearestExactParams;
+// Calls body(n, c, k, i) for each row of the small side: plane k, row i.
+template <class Params, class Body>
+void ForInputRows(const Params& p, const Body& body) {
+  // A thread gets some microseconds of rows.
+  const int64_t outputs = p.w.out * (1 + p.h.out / p.h.in) * (1 + p.d.out / p.d.in);
+  const int64_t grain = 1 + 8192 / outputs;
+  runtime::ParallelFor(p.n * p.c * p.d.in * p.h.in, grain, [&](int64_t first, int64_t last) {
+    for (int64_t row = first; row < last; ++row) {
+      const int64_t plane = row / p.h.in;
+      const int64_t channel = plane / p.d.in;
+      body(channel / p.c, channel % p.c, plane % p.d.in, row % p.h.in);
+    }
+  });
+}
+
+// Calls body(od, oh, ow), row-major, for the large-side elements of the small-side element `at`.
+template <class Params, class Body>
+void ForSources(const Params& p, const std::array<int64_t, 3>& at, const Body& body) {
+  const auto [k, i, j] = at;
+  for (int64_t od = p.d.begin[k]; od < p.d.begin[k + 1]; ++od) {
+    for (int64_t oh = p.h.begin[i]; oh < p.h.begin[i + 1]; ++oh) {
+      for (int64_t ow = p.w.begin[j]; ow < p.w.begin[j + 1]; ++ow) body(od, oh, ow);
+    }
+  }
+}
 
 template <class T>
-void Run(const Params& p) {
+void Run(const ops::UpsampleNearestExactParams& p) {
   const auto* input = static_cast<const T*>(p.input);
   auto* output = static_cast<T*>(p.output);
   const auto& from = p.input_stride;
@@ -31,12 +56,39 @@ void Run(const Params& p) {
   });
 }
 
+template <class T>
+void Run(const ops::UpsampleNearestExactBackwardParams& p) {
+  const auto* grad_output = static_cast<const T*>(p.grad_output);
+  auto* grad_input = static_cast<T*>(p.grad_input);
+  const auto& from = p.grad_output_stride;
+  const auto& to = p.grad_input_stride;
+
+  ForInputRows(p, [&](int64_t n, int64_t c, int64_t k, int64_t i) {
+    const T* volume = grad_output + n * from[0] + c * from[1];
+    T* out = grad_input + n * to[0] + c * to[1] + k * p.grad_input_depth_stride + i * to[2];
+    for (int64_t j = 0; j < p.w.in; ++j) {
+      base::ComputeType<T> sum = 0;
+      ForSources(p, {k, i, j}, [&](int64_t od, int64_t oh, int64_t ow) {
+        sum += base::Widen(volume[od * p.grad_output_depth_stride + oh * from[2] + ow * from[3]]);
+      });
+      out[j * to[3]] = base::Narrow<T>(sum);
+    }
+  });
+}
+
+template <class Params>
 void RunAnyType(const Params& p) {
   base::DispatchFloating(p.dtype, [&](auto tag) { Run<typename decltype(tag)::type>(p); });
 }
 
+template <class Params>
+constexpr base::Kernel<Params> kKernel = base::ReferenceOf<Params, RunAnyType<Params>>::Make();
+
 }  // namespace
 
-const base::Kernel<Params> kUpsampleNearestExact = base::ReferenceOf<Params, RunAnyType>::Make();
+const base::Kernel<ops::UpsampleNearestExactParams> kUpsampleNearestExact =
+    kKernel<ops::UpsampleNearestExactParams>;
+const base::Kernel<ops::UpsampleNearestExactBackwardParams> kUpsampleNearestExactBackward =
+    kKernel<ops::UpsampleNearestExactBackwardParams>;
 
 }  // namespace portacl::ref

@@ -13,9 +13,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "ops/grid_sampler_2d_backward_params.h"
-#include "ops/grid_sampler_2d_params.h"
-#include "ops/grid_sampler_3d_params.h"
+#include "ops/grid_sampler_params.h"
 #include "ops/listed_kernels.h"
 #include "support/api/grid_case.h"
 #include "support/api/grid_oracle.h"

@@ -1,7 +1,6 @@
 // Newly allocated memory of results: what is known of it, and that results there are the same.
 #include "cpu/machine/pages.h"
 #include "ops/listed_kernels.h"
-#include "ops/upsample_nearest_exact_backward_params.h"
 #include "ops/upsample_nearest_exact_params.h"
 
 #include <gtest/gtest.h>

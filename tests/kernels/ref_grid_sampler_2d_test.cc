@@ -5,9 +5,7 @@
 #include <limits>
 #include <tuple>
 
-#include "ops/grid_sampler_2d_backward_params.h"
-#include "ops/grid_sampler_2d_params.h"
-#include "ops/grid_sampler_3d_params.h"
+#include "ops/grid_sampler_params.h"
 #include "ops/listed_kernels.h"
 #include "ref/grid_sampler_point.h"
 #include "support/api/compare.h"

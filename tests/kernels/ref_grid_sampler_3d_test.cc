@@ -7,9 +7,7 @@
 #include <tuple>
 #include <vector>
 
-#include "ops/grid_sampler_2d_backward_params.h"
-#include "ops/grid_sampler_2d_params.h"
-#include "ops/grid_sampler_3d_params.h"
+#include "ops/grid_sampler_params.h"
 #include "ops/listed_kernels.h"
 #include "support/api/compare.h"
 #include "support/api/grid_case.h"

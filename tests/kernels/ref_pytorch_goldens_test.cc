@@ -8,11 +8,9 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "ops/grid_sampler_2d_backward_params.h"
-#include "ops/grid_sampler_2d_params.h"
-#include "ops/grid_sampler_3d_params.h"
+#include "ops/grid_sampler_params.h"
 #include "ops/listed_kernels.h"
-#include "ops/upsample_nearest_exact_backward_params.h"
+#include "ops/upsample_nearest_exact_params.h"
 #include "support/api/compare.h"
 #include "support/api/grid_oracle.h"
 #include "support/api/npz.h"

@@ -6,7 +6,6 @@
 
 #include "ops/listed_kernels.h"
 #include "ops/nearest_axis.h"
-#include "ops/upsample_nearest_exact_backward_params.h"
 #include "ops/upsample_nearest_exact_params.h"
 #include "support/api/compare.h"
 #include "support/api/nearest_oracle.h"

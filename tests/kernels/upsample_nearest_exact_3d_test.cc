@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "ops/listed_kernels.h"
-#include "ops/upsample_nearest_exact_backward_params.h"
 #include "ops/upsample_nearest_exact_params.h"
 #include "runtime/parallel.h"
 #include "support/api/random.h"

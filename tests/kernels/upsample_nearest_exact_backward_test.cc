@@ -8,7 +8,7 @@
 
 #include "cpu/resize/nearest_backward_plan.h"
 #include "ops/listed_kernels.h"
-#include "ops/upsample_nearest_exact_backward_params.h"
+#include "ops/upsample_nearest_exact_params.h"
 #include "support/nearest_kernels.h"
 
 namespace portacl::test {

@@ -16,11 +16,8 @@
 
 #include "base/dtype.h"
 #include "base/kernel.h"
-#include "ops/grid_sampler_2d_backward_params.h"
-#include "ops/grid_sampler_2d_params.h"
-#include "ops/grid_sampler_3d_params.h"
+#include "ops/grid_sampler_params.h"
 #include "ops/nearest_axis.h"
-#include "ops/upsample_nearest_exact_backward_params.h"
 #include "ops/upsample_nearest_exact_params.h"
 #include "support/api/grid_oracle.h"
 #include "support/api/tensor.h"

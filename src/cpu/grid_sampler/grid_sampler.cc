@@ -3,9 +3,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/grid_sampler/grid_sampler.cc"
 #include "cpu/vector/highway.h"
-#include "ops/grid_sampler_2d_backward_params.h"
-#include "ops/grid_sampler_2d_params.h"
-#include "ops/grid_sampler_3d_params.h"
+#include "ops/grid_sampler_params.h"
 #include "ops/listed_kernels.h"
 // Highway first.
 #include "cpu/grid_sampler/grid_sampler_paths-inl.h"

@@ -11,7 +11,7 @@
 #include "base/kernel.h"
 #include "cpu/grid_sampler/grid_sampler_layout.h"
 #include "cpu/grid_sampler/grid_sampler_plan.h"
-#include "ops/grid_sampler_2d_backward_params.h"
+#include "ops/grid_sampler_params.h"
 
 namespace portacl::cpu {
 

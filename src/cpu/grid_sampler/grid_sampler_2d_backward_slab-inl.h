@@ -19,7 +19,7 @@
 #include "cpu/vector/highway.h"
 #include "cpu/vector/simd-inl.h"
 #include "cpu/vector/transpose-inl.h"
-#include "ops/grid_sampler_2d_backward_params.h"
+#include "ops/grid_sampler_params.h"
 #include "runtime/parallel.h"
 
 #if PORTACL_HWY_TARGET

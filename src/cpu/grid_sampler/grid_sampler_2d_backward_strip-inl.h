@@ -17,7 +17,7 @@
 #include "cpu/vector/highway.h"
 #include "cpu/vector/simd-inl.h"
 #include "cpu/vector/transpose-inl.h"
-#include "ops/grid_sampler_2d_backward_params.h"
+#include "ops/grid_sampler_params.h"
 
 #if PORTACL_HWY_TARGET
 HWY_BEFORE_NAMESPACE();

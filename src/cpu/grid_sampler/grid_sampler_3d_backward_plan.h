@@ -10,7 +10,7 @@
 
 #include "base/kernel.h"
 #include "cpu/grid_sampler/grid_sampler_layout.h"
-#include "ops/grid_sampler_3d_params.h"
+#include "ops/grid_sampler_params.h"
 
 namespace portacl::cpu {
 

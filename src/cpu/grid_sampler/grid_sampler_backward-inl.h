@@ -16,7 +16,7 @@
 #include "cpu/grid_sampler/grid_sampler_source-inl.h"
 #include "cpu/machine/machine.h"
 #include "cpu/vector/highway.h"
-#include "ops/grid_sampler_2d_backward_params.h"
+#include "ops/grid_sampler_params.h"
 
 #if PORTACL_HWY_TARGET
 HWY_BEFORE_NAMESPACE();

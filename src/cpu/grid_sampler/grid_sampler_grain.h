@@ -10,7 +10,7 @@
 #include "base/round_up.h"
 #include "cpu/grid_sampler/grid_sampler_layout.h"
 #include "cpu/machine/machine.h"
-#include "ops/grid_sampler_3d_params.h"
+#include "ops/grid_sampler_params.h"
 #include "runtime/parallel.h"
 
 namespace portacl::cpu {

@@ -11,7 +11,7 @@
 #include <tuple>
 #include <type_traits>
 
-#include "ops/grid_sampler_3d_params.h"
+#include "ops/grid_sampler_params.h"
 
 namespace portacl::cpu {
 

@@ -14,7 +14,7 @@
 #include "cpu/grid_sampler/grid_sampler_layout.h"
 #include "cpu/vector/highway.h"
 #include "cpu/vector/simd-inl.h"
-#include "ops/grid_sampler_2d_params.h"
+#include "ops/grid_sampler_params.h"
 
 #if PORTACL_HWY_TARGET
 HWY_BEFORE_NAMESPACE();

@@ -4,7 +4,7 @@
 #define HWY_TARGET_INCLUDE "cpu/resize/nearest_backward.cc"
 #include "cpu/vector/highway.h"
 #include "ops/listed_kernels.h"
-#include "ops/upsample_nearest_exact_backward_params.h"
+#include "ops/upsample_nearest_exact_params.h"
 // Highway first.
 #include "cpu/resize/nearest_backward-inl.h"
 

@@ -14,7 +14,7 @@
 
 #include "base/kernel.h"
 #include "cpu/resize/nearest_tiles.h"
-#include "ops/upsample_nearest_exact_backward_params.h"
+#include "ops/upsample_nearest_exact_params.h"
 
 namespace portacl::cpu {
 

@@ -18,7 +18,7 @@
 #include "cpu/resize/nearest_tiles.h"
 #include "cpu/vector/highway.h"
 #include "cpu/vector/simd-inl.h"
-#include "ops/upsample_nearest_exact_backward_params.h"
+#include "ops/upsample_nearest_exact_params.h"
 
 #if PORTACL_HWY_TARGET
 HWY_BEFORE_NAMESPACE();
