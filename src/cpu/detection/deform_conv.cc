@@ -123,8 +123,8 @@ class DeformConv {
     runtime::ParallelForSlots(p_.height, g_.slots, [&](int /*slot*/, int64_t y) {
       ForBlocks(p_.channels, [&](int64_t c, int64_t channels) {
         const T* const row = static_cast<const T*>(p_.input.data) + n * s[0] + c * s[1] + y * s[2];
-        ReadPixels<T, kBlock, Beside::kNothing>({row, s[1], s[3], channels, p_.width},
-                                                image + y * p_.width * g_.pixel + c, g_.pixel);
+        ReadPixels<T, kBlock>({row, s[1], s[3], channels, p_.width},
+                              image + y * p_.width * g_.pixel + c, g_.pixel);
       });
     });
   }
@@ -149,8 +149,7 @@ class DeformConv {
     const auto& s = tensor.stride;
     ForSamples(tensor, tile, columns, [&](int64_t at, F* to, int64_t channels, int64_t count) {
       const T* const from = static_cast<const T*>(tensor.data) + at;
-      ReadPixels<T, kBlock, Beside::kNothing>({from, s[1], p_.kernel[1] * s[3], channels, count},
-                                              to, g_.column);
+      ReadPixels<T, kBlock>({from, s[1], p_.kernel[1] * s[3], channels, count}, to, g_.column);
     });
   }
   void WriteColumns(const Tile& tile, F* columns) const {
@@ -203,7 +202,7 @@ class DeformConv {
     for (int64_t first = 0; first < depth; first += kChunk) {
       const int64_t elements = std::min(kChunk, depth - first);
       const T* const from = static_cast<const T*>(p_.weight.data) + output * stride + first;
-      ReadPixels<T, kBlock, Beside::kNothing>({from, stride, 1, count, elements}, chunk, kBlock);
+      ReadPixels<T, kBlock>({from, stride, 1, count, elements}, chunk, kBlock);
       for (int64_t i = 0; i < elements; ++i) {
         const int64_t c = (first + i) / p_.taps(), tap = (first + i) % p_.taps();
         std::copy_n(chunk + i * kBlock, count,
@@ -319,12 +318,10 @@ class DeformConv {
       const Tile tile{n, i * g_.tile, std::min(g_.tile, p_.positions() - i * g_.tile)};
       F* const columns = At(g_.columns, slot);
       const PointTile<F> points = Points(slot);
-      for (int64_t tap = 0; tap < p_.taps(); ++tap) {
-        for (int64_t group = 0; group < p_.offset_groups; ++group) {
-          Locate(tile, tap, group, points, 0);
-          Sample(points, 0, tap, group, 0, tile.count, columns);
-        }
-      }
+      ForPlanes([&](int64_t tap, int64_t group) {
+        Locate(tile, tap, group, points, 0);
+        Sample(points, 0, tap, group, 0, tile.count, columns);
+      });
       if (p_.out_columns.has) WriteColumns(tile, columns);
       if (!p_.output.has) return;
       Multiply(tile, columns, At(g_.output, slot));
@@ -420,8 +417,8 @@ class DeformConv {
     ForPositions(p_.grad_output, tile, [&](int64_t j, int64_t at, int64_t positions) {
       const T* const from =
           static_cast<const T*>(p_.grad_output.data) + tile.image * s[0] + o * s[1] + at;
-      ReadPixels<T, kBlock, Beside::kNothing>({from, s[1], s[3], count, positions},
-                                              At(g_.output) + j * g_.outputs + o, g_.outputs);
+      ReadPixels<T, kBlock>({from, s[1], s[3], count, positions},
+                            At(g_.output) + j * g_.outputs + o, g_.outputs);
       if (!p_.weight_grad.has && !p_.bias_grad.has) return;
       for (int64_t i = 0; i < count; ++i) {
         ReadRun(from + i * s[1], s[3], positions, Turned(o + i) + j);

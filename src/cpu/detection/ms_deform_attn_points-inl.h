@@ -118,27 +118,6 @@ void ForRowElements(const ops::MsDeformAttnParams& s, const std::array<int64_t, 
   }
 }
 
-// Copies elements that lie `step` apart, widened.
-template <class T, class F>
-HWY_INLINE void ReadRun(const T* from, int64_t step, int64_t count, F* to) {
-  const hn::ScalableTag<F> d;
-  int64_t i = 0;
-  for (; step == 1 && i + Length(d) <= count; i += Length(d)) {
-    hn::StoreU(LoadWide(d, from + i), d, to + i);
-  }
-  for (; i < count; ++i) to[i] = base::Widen(from[i * step]);
-}
-// The reverse: rounds each once.
-template <class T, class F>
-HWY_INLINE void WriteRun(const F* from, int64_t count, T* to, int64_t step) {
-  const hn::ScalableTag<F> d;
-  int64_t i = 0;
-  for (; step == 1 && i + Length(d) <= count; i += Length(d)) {
-    StoreNarrow(hn::LoadU(d, from + i), d, to + i);
-  }
-  for (; i < count; ++i) to[i * step] = base::Narrow<T>(from[i]);
-}
-
 // Copies the rows of locations (kRank 6) or of weights (5) to `to`, widened.
 template <class T, size_t kRank, class F = base::ComputeType<T>>
 void ReadRows(const ops::MsDeformAttnParams& s, const void* tensor,

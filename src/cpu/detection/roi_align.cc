@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
 #include <optional>
 #include <string_view>
 #include <type_traits>
@@ -131,7 +130,7 @@ class RoiAlign {
       const Planar<const T> row{
           ImageAt(task) + y * p_.image_stride[2] + named.left * p_.image_stride[3],
           p_.image_stride[1], p_.image_stride[3], task.channels, named.right - named.left};
-      ReadPixels<T, kLanes, Beside::kNothing>(row, slab + y * pitch, kLanes);
+      ReadPixels<T, kLanes>(row, slab + y * pitch, kLanes);
     }
     PoolFrom(task, Pixels<const F>{slab - named.left * kLanes, pitch, kLanes, true});
   }
@@ -244,8 +243,7 @@ class RoiAlign {
     const int64_t pitch = width * kLanes;
     for (int64_t y = task.first; y < task.last; ++y) {
       if (named.rows[y] == 0) continue;
-      std::memset(static_cast<void*>(slab + (y - task.first) * pitch), 0,
-                  static_cast<size_t>(pitch) * sizeof(F));
+      Clear(slab + (y - task.first) * pitch, pitch);
     }
     AddRois(task, Pixels<F>{slab - named.left * kLanes - task.first * pitch, pitch, kLanes, true});
     ClearRest(task, named);
@@ -288,10 +286,10 @@ class RoiAlign {
     for (int64_t n = 0; n < p_.rois; ++n) {
       const RoiTable<F> table = TableOf(n);
       if (table.head->image != task.image || !Touches(task, table, 0, p_.pooled_height)) continue;
-      ForRoiBins<const T>(
-          p_, n, task.channel, task.channels, [&](const Planar<const T>& bins, int64_t before) {
-            ReadPixels<T, kLanes, Beside::kNothing>(bins, tile + before * kLanes, kLanes);
-          });
+      ForRoiBins<const T>(p_, n, task.channel, task.channels,
+                          [&](const Planar<const T>& bins, int64_t before) {
+                            ReadPixels<T, kLanes>(bins, tile + before * kLanes, kLanes);
+                          });
       for (int64_t ph = 0; ph < p_.pooled_height; ++ph) {
         if (!Touches(task, table, ph, ph + 1)) continue;
         SpreadRow(table, tile + ph * p_.pooled_width * kLanes, row);
@@ -312,8 +310,7 @@ class RoiAlign {
                               F* HWY_RESTRICT row) const {
     const D d;
     const V count = hn::Set(d, table.head->count);
-    std::memset(static_cast<void*>(row), 0,
-                static_cast<size_t>(table.head->columns * kLanes) * sizeof(F));
+    Clear(row, table.head->columns * kLanes);
     for (int64_t pw = 0; pw < p_.pooled_width; ++pw) {
       const V q = hn::Div(hn::LoadU(d, bins + pw * kLanes), count);
       for (int32_t i = table.x_begin[pw]; i < table.x_begin[pw + 1]; ++i) {

@@ -13,7 +13,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 
 #include "base/round_up.h"
 #include "cpu/detection/roi_align_plan.h"
@@ -52,7 +51,7 @@ void ClearPixels(const Planar<T>& to) {
   for (int64_t c = 0; c < to.channels; ++c) {
     T* const channel = to.base + c * to.channel_stride;
     if (to.pixel_stride == 1) {
-      std::memset(static_cast<void*>(channel), 0, static_cast<size_t>(to.pixels) * sizeof(T));
+      Clear(channel, to.pixels);
       continue;
     }
     for (int64_t x = 0; x < to.pixels; ++x) channel[x * to.pixel_stride] = T{};
@@ -137,8 +136,7 @@ class RoiPoints {
       ForBlocks(0, p_.channels, [&](int64_t c, int64_t channels) {
         const T* const from =
             static_cast<const T*>(images) + image * s[0] + c * s[1] + y * s[2] + box.left * s[3];
-        ReadPixels<T, kBlock, Beside::kNothing>({from, s[1], s[3], channels, box.right - box.left},
-                                                to + c, g_.pixel);
+        ReadPixels<T, kBlock>({from, s[1], s[3], channels, box.right - box.left}, to + c, g_.pixel);
       });
     });
   }
@@ -297,7 +295,7 @@ class RoiPoints {
     F* const tile = At(g_.tile, slot);
     ForBlocks(owner.first, owner.last, [&](int64_t c, int64_t channels) {
       ForRoiBins<const T>(p_, n, c, channels, [&](const Planar<const T>& bins, int64_t before) {
-        ReadPixels<T, kBlock, Beside::kNothing>(bins, tile + before * g_.pixel + c, g_.pixel);
+        ReadPixels<T, kBlock>(bins, tile + before * g_.pixel + c, g_.pixel);
       });
     });
     ForBinsOf(tile + owner.first, [&](int64_t ph, int64_t pw, F* grad) {

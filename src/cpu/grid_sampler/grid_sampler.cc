@@ -7,7 +7,7 @@
 #include "ops/listed_kernels.h"
 // Highway first.
 #include "cpu/grid_sampler/grid_sampler_paths-inl.h"
-#include "cpu/grid_sampler/grid_sampler_window-inl.h"
+#include "cpu/grid_sampler/grid_sampler_source-inl.h"
 
 #if PORTACL_HWY_TARGET
 HWY_BEFORE_NAMESPACE();

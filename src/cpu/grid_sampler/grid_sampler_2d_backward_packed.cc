@@ -24,7 +24,7 @@ namespace {
 using Params = ops::GridSampler2DBackwardParams;
 
 // The image in a slot's cells, which are a slab's cells with all rows (see
-// grid_sampler_2d_backward_strip.h): two rows that points outside the image use, the image in a
+// grid_sampler_2d_backward_strip-inl.h): two rows that points outside the image use, the image in a
 // frame of zeros, a row of zeros.
 template <class T, bool kGridGrad>
 class PackedImage {

@@ -14,7 +14,7 @@
 #include <cstdint>
 
 #include "base/half.h"
-#include "cpu/grid_sampler/grid_sampler_2d_backward_plan.h"
+#include "cpu/grid_sampler/grid_sampler_backward_plan.h"
 #include "cpu/grid_sampler/grid_sampler_layout.h"
 #include "cpu/vector/highway.h"
 #include "cpu/vector/simd-inl.h"
@@ -112,7 +112,7 @@ struct SlabCall {
   bool slopes;  // gridGrad is wanted and not identically 0
 };
 
-// A channel block of rows of an image in a slab: see grid_sampler_2d_backward_strip.h.
+// A channel block of rows of an image in a slab: see grid_sampler_2d_backward_strip-inl.h.
 struct SlabBlock {
   int64_t n;
   int64_t first_channel;
@@ -154,7 +154,7 @@ void LoadSlab(const ops::GridSampler2DBackwardParams& p, const SlabBlock& block,
     if (block.sums) {
       ReadPixels<T, L, Beside::kZeros>(from, row + cell, cell);
     } else {
-      ReadPixels<T, L, Beside::kNothing>(from, row + cell, cell);
+      ReadPixels<T, L>(from, row + cell, cell);
     }
   }
 }

@@ -174,7 +174,7 @@ class Sampling {
       const Planar<const T> from = {base + y * p_.input_stride[2], p_.input_stride[1],
                                     s_.w == 1 ? 1 : p_.input_stride[3], g_.blocks.ChannelsOf(block),
                                     s_.w};
-      ReadPixels<T, L, Beside::kNothing>(from, row + L, L);
+      ReadPixels<T, L>(from, row + L, L);
     }
   }
 
@@ -212,12 +212,8 @@ class Sampling {
       const uint32_t none = LocateGroup(grid, p, count, x, y, instead);
       sum.Prepare(points, Fills());
       for (int64_t k = 0; k < count; ++k) {
-        if constexpr (kBlockLanes<F, L> == L) {
-          hn::Store(sum.At(slab, g_.pitch, k), d, sums + k * L);
-        } else {
-          for (int64_t lane = 0; lane < L; lane += kBlockLanes<F, L>) {
-            hn::Store(sum.At(slab + lane, g_.pitch, k), d, sums + k * L + lane);
-          }
+        for (int64_t lane = 0; lane < L; lane += kBlockLanes<F, L>) {
+          hn::Store(sum.At(slab + lane, g_.pitch, k), d, sums + k * L + lane);
         }
       }
       for (uint32_t left = none; left != 0; left &= left - 1) {

@@ -81,7 +81,7 @@ class BlockedVolume {
       if (p_.want_input_grad) {
         ReadPixels<T, kBlockChannels, Beside::kZeros>(from, row, voxels_.voxel);
       } else {
-        ReadPixels<T, kBlockChannels, Beside::kNothing>(from, row, voxels_.voxel);
+        ReadPixels<T, kBlockChannels>(from, row, voxels_.voxel);
       }
     });
   }

@@ -11,7 +11,6 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "cpu/grid_sampler/grid_sampler_cubic-inl.h"
 #include "cpu/grid_sampler/grid_sampler_tap_batch-inl.h"
 #include "cpu/machine/fetch.h"
 #include "cpu/machine/machine.h"

@@ -60,7 +60,7 @@ class BlockSampling {
     const auto& stride = p_.input_stride;
     const T* const input = static_cast<const T*>(p_.input) + n_ * stride[0] + first * stride[1];
     voxels_.ForRows(stride, [&](int64_t offset, F* row) {
-      ReadPixels<T, kBlockChannels, Beside::kNothing>(
+      ReadPixels<T, kBlockChannels>(
           Planar<const T>{input + offset, stride[1], stride[4], channels, p_.shape.w}, row,
           voxels_.voxel);
     });

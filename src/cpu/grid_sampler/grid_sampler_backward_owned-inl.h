@@ -1,5 +1,5 @@
-// What owners of parts of inputGrad work with: parts, batches of points, and the sums of cubic
-// points. Per target.
+// What owners of parts of inputGrad work with: codes of points, parts, batches of points, and the
+// sums of cubic points. Per target.
 #if defined(PORTACL_CPU_GRID_SAMPLER_BACKWARD_OWNED_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef PORTACL_CPU_GRID_SAMPLER_BACKWARD_OWNED_INL_H_
 #undef PORTACL_CPU_GRID_SAMPLER_BACKWARD_OWNED_INL_H_
@@ -7,16 +7,139 @@
 #define PORTACL_CPU_GRID_SAMPLER_BACKWARD_OWNED_INL_H_
 #endif
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <numeric>
 
-#include "cpu/grid_sampler/grid_sampler_cubic-inl.h"
+#include "cpu/grid_sampler/grid_sampler_backward_plan.h"
+#include "cpu/grid_sampler/grid_sampler_gather-inl.h"
 #include "cpu/grid_sampler/grid_sampler_tap_batch-inl.h"
 #include "cpu/vector/highway.h"
+#include "runtime/parallel.h"
 
 #if PORTACL_HWY_TARGET
 HWY_BEFORE_NAMESPACE();
 namespace portacl::cpu::HWY_NAMESPACE {
+
+// ---- codes --------------------------------------------------------------------------------------
+
+// Which strips of an image's rows its points touch: a byte for each point, which owners of strips
+// read instead of the points.
+
+// The code of a point is the sum of the strips of its first and its last row, plus 2; 0 if it has
+// no pixel. Fills the codes of image n's points from `first` on, up to `last` and the block's end.
+template <class F, bool kNearest>
+void CodePoints(const ops::GridSampler2DBackwardParams& p, const OwnedStrips& g, int64_t n,
+                int64_t first, int64_t last, uint8_t* codes) {
+  const PointTag<F> d;
+  const IndexTag<PointTag<F>> di;
+  const hn::Rebind<float, decltype(d)> df;
+  const hn::Rebind<uint8_t, decltype(d)> du8;
+  using V = hn::Vec<decltype(d)>;
+  using VI = hn::Vec<decltype(di)>;
+  const auto geometry = PointGeometryOf<F>(p.shape);
+  const PointStrides at = GridPointsOf(p.shape, p.grid_stride);
+  const F* const grid = static_cast<const F*>(p.grid) + n * p.grid_stride[0];
+  const VI rows = hn::Set(di, static_cast<int32_t>(p.shape.h));
+  const VI columns = hn::Set(di, static_cast<int32_t>(p.shape.w));
+  const VI one = hn::Set(di, 1);
+  const auto strip_of = [&](VI row) HWY_ATTR {
+    const VI inside = hn::Clamp(row, hn::Zero(di), hn::Sub(rows, one));
+    const auto at_strip = hn::Mul(hn::ConvertTo(df, inside), hn::Set(df, g.per_row));
+    return hn::Min(hn::ConvertTo(di, at_strip), hn::Set(di, static_cast<int32_t>(g.strips - 1)));
+  };
+  for (int64_t i = first; i < last; i += Length(d)) {
+    const int64_t left = std::min(Length(d), p.shape.oh * p.shape.ow - i);
+    if (left <= 0) {  // behind the last point
+      std::memset(codes + i, 0, static_cast<size_t>(last - i));
+      return;
+    }
+    V x = hn::Zero(d);
+    V y = x;
+    ReadPoints(d, at, grid, i, left, x, y);
+    LocatePoints(d, geometry, Axes(x, y));
+    const VI column = ToIndex(d, kNearest ? hn::Round(x) : hn::Floor(x));
+    const VI row = ToIndex(d, kNearest ? hn::Round(y) : hn::Floor(y));
+    const auto touches = [&](VI index, VI extent) HWY_ATTR {
+      return kNearest ? IsBelow(di, index, extent)
+                      : IsBelow(di, hn::Add(index, one), hn::Add(extent, one));
+    };
+    const auto exist = hn::FirstN(di, static_cast<size_t>(left));
+    const auto any = hn::And(hn::And(touches(column, columns), touches(row, rows)), exist);
+    const VI last_row = kNearest ? row : hn::Add(row, one);
+    const VI code = hn::Add(hn::Add(strip_of(row), strip_of(last_row)), hn::Set(di, 2));
+    hn::StoreU(hn::DemoteTo(du8, hn::IfThenElseZero(any, code)), du8, codes + i);
+  }
+}
+
+// The codes of all images, if the strips want some.
+template <class F, bool kNearest>
+void CodeImages(const ops::GridSampler2DBackwardParams& p, const OwnedStrips& g, uint8_t* codes) {
+  if (g.image_codes == 0) return;
+  constexpr int64_t kGrain = 32;
+  const int64_t blocks = g.image_codes / kCodeBlock;
+  runtime::ParallelFor(p.shape.n * blocks, kGrain, [&](int64_t begin, int64_t end) {
+    while (begin < end) {
+      const int64_t n = begin / blocks;
+      const int64_t last = std::min(end, (n + 1) * blocks);
+      CodePoints<F, kNearest>(p, g, n, (begin - n * blocks) * kCodeBlock,
+                              (last - n * blocks) * kCodeBlock, codes + n * g.image_codes);
+      begin = last;
+    }
+  });
+}
+
+// Appends to `to` the numbers of a block's points, from `first` on, with codes from `least` to
+// least + 2; returns how many.
+inline int64_t ListBlock(const uint8_t* codes, uint8_t least, int64_t first, int32_t* to) {
+  const hn::CappedTag<uint8_t, kCodeBlock> d;
+  int64_t listed = 0;
+  for (int64_t i = 0; i < kCodeBlock; i += Length(d)) {
+    const auto above = hn::Sub(hn::Load(d, codes + i), hn::Set(d, least));
+    const auto hit = hn::Eq(hn::Min(above, hn::Set(d, 2)), above);
+    if (hn::AllFalse(d, hit)) continue;
+    if (hn::AllTrue(d, hit)) {
+      std::iota(to + listed, to + listed + Length(d), static_cast<int32_t>(first + i));
+      listed += Length(d);
+      continue;
+    }
+    HWY_ALIGN uint8_t bits[8] = {};
+    hn::StoreMaskBits(d, hit, bits);
+    uint64_t left;
+    std::memcpy(&left, bits, sizeof(left));
+    for (; left != 0; left &= left - 1) {
+      to[listed++] = static_cast<int32_t>(first + i + std::countr_zero(left));
+    }
+  }
+  return listed;
+}
+
+// Writes the lanes that a mask names to a list, as hn::CompressStore; returns how many it wrote.
+// There must be room for a whole vector. On AMD's Zen 4, AVX-512's own instruction takes some 26 ns
+// to memory, next to none to a register. For AVX2, GCC copies a table of 1 KiB to the stack in each
+// call, and mostly all lanes are named or none.
+template <class D, class V = hn::Vec<D>, class M = hn::Mask<D>>
+HWY_INLINE size_t StoreListed(V v, M listed, D d, hn::TFromD<D>* HWY_RESTRICT to) {
+#if HWY_TARGET == HWY_AVX2
+  if (HWY_LIKELY(hn::AllTrue(d, listed))) {
+    hn::StoreU(v, d, to);
+    return hn::Lanes(d);
+  }
+  if (hn::AllFalse(d, listed)) return 0;
+#endif
+#if HWY_TARGET <= HWY_AVX3
+  hn::StoreU(hn::Compress(v, listed), d, to);
+  return hn::CountTrue(d, listed);
+#else
+  return hn::CompressStore(v, listed, d, to);
+#endif
+}
+
+// ---- parts and batches --------------------------------------------------------------------------
 
 #if defined(__GNUC__) && !defined(__clang__)
 #define PORTACL_OPAQUE __attribute__((noipa))

@@ -14,10 +14,8 @@
 #include <type_traits>
 
 #include "base/dispatch.h"
-#include "cpu/grid_sampler/grid_sampler_2d_backward_codes-inl.h"
 #include "cpu/grid_sampler/grid_sampler_backward_owned-inl.h"
 #include "cpu/grid_sampler/grid_sampler_paths-inl.h"
-#include "cpu/vector/listed_lanes-inl.h"
 #include "cpu/vector/transpose-inl.h"
 #include "runtime/parallel.h"
 
@@ -152,21 +150,12 @@ class Owner {
       const F* const plane = sums + z * p_.shape.h * width;
       T* const out_plane = out + z * to.plane;
       if (to.row == width && to.pixel == 1) {
-        return RoundRow(plane + first * width, (end - first) * width, 1, out_plane + first * width);
+        return WriteRun(plane + first * width, (end - first) * width, out_plane + first * width, 1);
       }
       for (int64_t y = first; y < end; ++y) {
-        RoundRow(plane + y * width, width, to.pixel, out_plane + y * to.row);
+        WriteRun(plane + y * width, width, out_plane + y * to.row, to.pixel);
       }
     });
-  }
-
-  static void RoundRow(const F* from, int64_t count, int64_t step, T* to) {
-    const hn::ScalableTag<F> d;
-    int64_t x = 0;
-    if (step == 1) {
-      for (; x + Length(d) <= count; x += Length(d)) StoreNarrow(hn::LoadU(d, from + x), d, to + x);
-    }
-    for (; x < count; ++x) to[x * step] = base::Narrow<T>(from[x]);
   }
 
   // ---- points -----------------------------------------------------------------------------------

@@ -173,13 +173,13 @@ void ReadPointBlock(const PointBlock<const T>& from, int64_t first, const int32_
                             count};
   if (index == nullptr && from.at.flat) {
     planar.base += first * from.at.pixel_stride;
-    return ReadPixels<T, L, Beside::kNothing>(planar, to, L);
+    return ReadPixels<T, L>(planar, to, L);
   }
   planar.pixels = 1;
   if (planar.pixel_stride == 1) planar.pixel_stride = 2;  // one pixel: no tile
   for (int64_t k = 0; k < count; ++k) {
     planar.base = from.base + from.at.OffsetOf(index != nullptr ? index[k] : first + k);
-    ReadPixels<T, L, Beside::kNothing>(planar, to + k * L, L);
+    ReadPixels<T, L>(planar, to + k * L, L);
   }
 }
 

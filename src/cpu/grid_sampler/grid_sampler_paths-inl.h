@@ -7,8 +7,7 @@
 #define PORTACL_CPU_GRID_SAMPLER_PATHS_INL_H_
 #endif
 
-#include "cpu/grid_sampler/grid_sampler_2d_backward_plan.h"
-#include "cpu/grid_sampler/grid_sampler_3d_backward_plan.h"
+#include "cpu/grid_sampler/grid_sampler_backward_plan.h"
 #include "cpu/grid_sampler/grid_sampler_plan.h"
 #include "cpu/vector/highway.h"
 
@@ -16,34 +15,23 @@
 HWY_BEFORE_NAMESPACE();
 namespace portacl::cpu::HWY_NAMESPACE {
 
-void RunPath(const ops::GridSampler2DParams& params, const SamplingGeometry& slabs,
-             void* workspace);
-void RunPath(const ops::GridSampler2DParams& params, const PointGathers& gathers, void* workspace);
+void RunPath(const ops::GridSampler2DParams&, const SamplingGeometry&, void* workspace);
+void RunPath(const ops::GridSampler2DParams&, const PointGathers&, void* workspace);
 
-void RunPath(const ops::GridSampler2DBackwardParams& params, const SlabGeometry& slabs,
-             void* workspace);
-void RunPath(const ops::GridSampler2DBackwardParams& params, const PaddedGeometry& planes,
-             void* workspace);
-void RunPath(const ops::GridSampler2DBackwardParams& params, const PointGathers& gathers,
-             void* workspace);
-void RunPath(const ops::GridSampler2DBackwardParams& params, const OwnedGeometry& strips,
-             void* workspace);
-void RunPath(const ops::GridSampler2DBackwardParams& params, const PackedGeometry& cells,
-             void* workspace);
-void RunPath(const ops::GridSampler2DBackwardParams& params, const JoinedGeometry& images,
-             void* workspace);
-void RunPath(const ops::GridSampler2DBackwardParams& params, const OwnedParts& parts,
-             void* workspace);
+void RunPath(const ops::GridSampler2DBackwardParams&, const SlabGeometry&, void* workspace);
+void RunPath(const ops::GridSampler2DBackwardParams&, const PaddedGeometry&, void* workspace);
+void RunPath(const ops::GridSampler2DBackwardParams&, const PointGathers&, void* workspace);
+void RunPath(const ops::GridSampler2DBackwardParams&, const OwnedGeometry&, void* workspace);
+void RunPath(const ops::GridSampler2DBackwardParams&, const PackedGeometry&, void* workspace);
+void RunPath(const ops::GridSampler2DBackwardParams&, const JoinedGeometry&, void* workspace);
+void RunPath(const ops::GridSampler2DBackwardParams&, const OwnedParts&, void* workspace);
 
-void RunPath(const ops::GridSampler3DParams& params, const PointGathers& gathers, void* workspace);
-void RunPath(const ops::GridSampler3DParams& params, const SampledBlocks& blocks, void* workspace);
+void RunPath(const ops::GridSampler3DParams&, const PointGathers&, void* workspace);
+void RunPath(const ops::GridSampler3DParams&, const SampledBlocks&, void* workspace);
 
-void RunPath(const ops::GridSampler3DBackwardParams& params, const PointGathers& gathers,
-             void* workspace);
-void RunPath(const ops::GridSampler3DBackwardParams& params, const OwnedParts& parts,
-             void* workspace);
-void RunPath(const ops::GridSampler3DBackwardParams& params, const SummedBlocks& blocks,
-             void* workspace);
+void RunPath(const ops::GridSampler3DBackwardParams&, const PointGathers&, void* workspace);
+void RunPath(const ops::GridSampler3DBackwardParams&, const OwnedParts&, void* workspace);
+void RunPath(const ops::GridSampler3DBackwardParams&, const SummedBlocks&, void* workspace);
 
 }  // namespace portacl::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

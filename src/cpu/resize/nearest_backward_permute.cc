@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "cpu/resize/nearest_backward_paths-inl.h"
 #include "cpu/resize/nearest_backward_tile-inl.h"
 #include "cpu/vector/elements.h"
 #include "cpu/vector/simd-inl.h"
@@ -214,16 +213,7 @@ void ChoosePermuted(const Params& p, const NearestBackwardKernelPlan& plan, cons
 
 template <class T>
 void SumTilePermuted(const Params& p, const NearestBackwardKernelPlan& plan, const Tile<T>& t) {
-  switch (plan.vectors) {
-    case 1:
-      return ChoosePermuted<1>(p, plan, t);
-    case 2:
-      return ChoosePermuted<2>(p, plan, t);
-    case 3:
-      return ChoosePermuted<3>(p, plan, t);
-    default:
-      return ChoosePermuted<4>(p, plan, t);
-  }
+  WithCount<1, 4>(plan.vectors, [&](auto vectors) { ChoosePermuted<vectors>(p, plan, t); });
 }
 
 #define PORTACL_SUM(T) \

@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "cpu/resize/nearest_backward_paths-inl.h"
 #include "cpu/resize/nearest_backward_tile-inl.h"
 #include "cpu/vector/simd-inl.h"
 
@@ -205,12 +204,12 @@ HWY_NOINLINE void SumPixels(const Params& p, const Tile<T>& t) {
                   .ahead = PixelFetchDistance<T>(t.from_column)};
   ForEachRow(p, t, [&](const T* from, int64_t rows, T* to) HWY_ATTR {
     if (rows == 0 && t.to_column == channels) {
-      return ClearElements(to, (t.box.j1 - t.box.j0) * channels);
+      return Clear(to, (t.box.j1 - t.box.j0) * channels);
     }
     for (int64_t j = t.box.j0; j < t.box.j1; ++j, to += t.to_column) {
       const int64_t columns = begin[j + 1] - begin[j];
       if (rows == 0 || columns == 0) {
-        ClearElements(to, channels);
+        Clear(to, channels);
       } else {
         cell.Sum(from + (begin[j] - t.first_column) * t.from_column, rows, columns, to, t.stream);
       }

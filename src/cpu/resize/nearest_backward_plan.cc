@@ -83,13 +83,13 @@ bool MakePermutation(const ops::NearestAxis& w, int64_t channels, int64_t lanes,
       }
     });
   }
-  plan.path = static_cast<Path>(static_cast<int64_t>(Path::kPermute1) + vectors - 1);
+  plan.path = Path::kPermute;
   return true;
 }
 
 // The path that serves everything: it stores its destinations one by one.
 void UseWide(NearestBackwardKernelPlan& plan) {
-  plan.path = plan.from_stride[3] == 1 ? Path::kWide : Path::kWideStrided;
+  plan.path = Path::kWide;
   plan.pack_from = plan.pack_to = false;
   plan.vectors = 0;
 }
@@ -124,7 +124,7 @@ void ChoosePath(const Params& p, const NearestBackwardTarget& target,
   plan.pack_to = plan.to_stride[3] != 1;
   if (p.w.ratio >= 1 && p.w.ratio <= 4 && p.w.in >= target.min_ratio_columns &&
       may(kRatioPaths[p.w.ratio - 1])) {
-    plan.path = static_cast<Path>(static_cast<int64_t>(Path::kX1) + p.w.ratio - 1);
+    plan.path = Path::kRatio;
     return;
   }
   if (choice.LeavesOut("permute") || !MakePermutation(p.w, 1, target.lanes, plan)) UseWide(plan);
@@ -231,15 +231,8 @@ void JoinPlanes(const Params& p, const NearestSide& from, const NearestSide& to,
   const std::vector<int64_t> depths = DestinationsWithSources(p.d),
                              rows = DestinationsWithSources(p.h),
                              columns = DestinationsWithSources(p.w);
-  for (int64_t plane = 0; plane < plan.joined; ++plane) {
-    for (const int64_t d : depths) {
-      for (const int64_t h : rows) {
-        for (const int64_t w : columns) {
-          plan.place.push_back(((plane * p.d.in + d) * p.h.in + h) * p.w.in + w);
-        }
-      }
-    }
-  }
+  ForElements(plan.joined, {&depths, &rows, &columns}, {p.d.in, p.h.in, p.w.in},
+              [&](int64_t at) { plan.place.push_back(at); });
 }
 
 void ChooseScatter(const Params& p, const NearestSide& from, const NearestSide& to,
@@ -253,20 +246,13 @@ void ChooseScatter(const Params& p, const NearestSide& from, const NearestSide& 
   }
 }
 
-const char* PathName(const NearestBackwardKernelPlan& plan) {
+const char* PathName(const Params& p, const NearestBackwardKernelPlan& plan) {
   if (!plan.place.empty()) return "scatter";
   if (plan.pack_from || plan.pack_to) return "packed";
   switch (plan.path) {
-    case Path::kX1:
-      return "x1";
-    case Path::kX2:
-      return "x2";
-    case Path::kX3:
-      return "x3";
-    case Path::kX4:
-      return "x4";
+    case Path::kRatio:
+      return kRatioPaths[p.w.ratio - 1];
     case Path::kWide:
-    case Path::kWideStrided:
       return "wide";
     case Path::kPixels:
       return "channels_last";
@@ -350,11 +336,8 @@ std::optional<NearestBackwardPlan> PlanNearestBackward(const Params& params, int
   ChoosePath(p, target, choice, *mine);
   if (choice.LeavesOut("packed") && (mine->pack_from || mine->pack_to)) UseWide(*mine);
   if (mine->flat) {  // small pixels: rows of elements, one channel
-    for (NearestSide* side : {&from, &to}) {
-      side->w *= side->c;
-      side->c = 1;
-      side->stride[3] = 1;
-    }
+    TakePixelsAsElements(from);
+    TakePixelsAsElements(to);
     mine->from_stride = from.stride;
     mine->to_stride = to.stride;
   }
@@ -373,7 +356,7 @@ std::optional<NearestBackwardPlan> PlanNearestBackward(const Params& params, int
     mine->dense_bytes =
         DenseBytes({volume.n, volume.c, volume.h, volume.w}, volume.stride, element_size);
   }
-  plan->path = PathName(*mine);
+  plan->path = PathName(p, *mine);
   if (!choice.Allows(plan->path)) plan.reset();
   return plan;
 }

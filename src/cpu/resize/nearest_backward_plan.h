@@ -19,17 +19,10 @@
 namespace portacl::cpu {
 
 enum class NearestBackwardPath {
-  kX1,
-  kX2,
-  kX3,
-  kX4,
-  kPermute1,  // windows of 1 ... 4 vectors
-  kPermute2,
-  kPermute3,
-  kPermute4,
+  kRatio,    // x1 ... x4
+  kPermute,  // windows of 1 ... 4 vectors
   kWide,
-  kWideStrided,  // W of gradOutput not contiguous
-  kPixels,       // channels_last
+  kPixels,  // channels_last
 };
 
 // Stack of a thread while it packs a tile whose rows are not contiguous.
@@ -47,7 +40,7 @@ struct NearestBackwardTarget {
 };
 
 struct NearestBackwardKernelPlan {
-  NearestBackwardPath path = NearestBackwardPath::kX1;
+  NearestBackwardPath path = NearestBackwardPath::kRatio;
   bool by_row = false;  // too large for the caches: read memory strictly forward, fetch ahead
   bool stream = false;  // ... and write past them
   // Of gradInput where its elements fill their memory, else 0: see ArePagesMissing.

@@ -9,7 +9,6 @@
 #include <type_traits>
 
 #include "base/half.h"
-#include "cpu/resize/nearest_backward_paths-inl.h"
 #include "cpu/resize/nearest_backward_tile-inl.h"
 #include "cpu/vector/simd-inl.h"
 
@@ -161,17 +160,7 @@ void ChooseWidth([[maybe_unused]] D d, const Params& p, const Tile<T>& t) {
 
 template <class T>
 void SumTileByRatio(const Params& p, const Tile<T>& t) {
-  const ComputeTag<T> d;
-  switch (p.w.ratio) {
-    case 1:
-      return ChooseWidth<1>(d, p, t);
-    case 2:
-      return ChooseWidth<2>(d, p, t);
-    case 3:
-      return ChooseWidth<3>(d, p, t);
-    default:
-      return ChooseWidth<4>(d, p, t);
-  }
+  WithCount<1, 4>(p.w.ratio, [&](auto ratio) { ChooseWidth<ratio>(ComputeTag<T>(), p, t); });
 }
 
 template void SumTileByRatio(const Params&, const Tile<float>&);

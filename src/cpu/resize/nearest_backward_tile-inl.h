@@ -10,12 +10,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <type_traits>
 
 #include "base/half.h"
 #include "cpu/machine/fetch.h"
-#include "cpu/resize/nearest_tiles.h"
+#include "cpu/resize/nearest_backward_plan.h"
 #include "cpu/vector/highway.h"
 #include "cpu/vector/simd-inl.h"
 #include "ops/upsample_nearest_exact_params.h"
@@ -43,6 +42,19 @@ struct Tile {
   bool by_row;           // large: read memory strictly forward
   bool stream;           // store past the caches; `to` has kStreamAlignment
 };
+
+// The paths: each sums one tile.
+
+// x1 ... x4
+template <class T>
+void SumTileByRatio(const Params& p, const Tile<T>& t);
+template <class T>
+void SumTilePermuted(const Params& p, const NearestBackwardKernelPlan& plan, const Tile<T>& t);
+// kContiguous: W of gradOutput is.
+template <bool kContiguous, class T>
+void SumTileWide(const Params& p, const Tile<T>& t);
+template <class T>
+void SumTileByPixel(const Params& p, const Tile<T>& t);
 
 namespace {
 
@@ -76,11 +88,6 @@ HWY_INLINE void ForEachRow(const Params& p, const Tile<T>& t, const Row& row) {
   }
 }
 
-template <class T>
-void ClearElements(T* to, int64_t n) {
-  std::memset(static_cast<void*>(to), 0, static_cast<size_t>(n) * sizeof(T));
-}
-
 // Zeros for n elements. `stream`: past the caches where lines allow; `to` is inside a line where
 // the last block of a row alone is cleared.
 template <class D, class T>
@@ -95,7 +102,7 @@ HWY_INLINE void ClearRow(D d, T* to, int64_t n, bool stream) {
     StoreNarrowLine(hn::Zero(d), d, to + j, stream);
     j += lanes;
   }
-  if (j < n) ClearElements(to + j, n - j);
+  if (j < n) Clear(to + j, n - j);
 }
 
 // Adds one more source to sums that stand in memory from source to source: the sums of the blocks

@@ -10,7 +10,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "cpu/resize/nearest_backward_paths-inl.h"
 #include "cpu/resize/nearest_backward_tile-inl.h"
 #include "cpu/vector/simd-inl.h"
 
@@ -204,7 +203,7 @@ struct WideRow {
 
   void Clear(int64_t first, int64_t end, T* to, bool /*stream*/) const {
     const int64_t j = Column(first);
-    ClearElements(to + j, std::min(end * Length(D()), n) - j);
+    HWY_NAMESPACE::Clear(to + j, std::min(end * Length(D()), n) - j);
   }
 
  private:
@@ -297,8 +296,8 @@ void SumTileWide(const Params& p, const Tile<T>& t) {
   WideGroup<kContiguous, T> group(t);
   ForEachRow(p, t, [&](const T* from, int64_t rows, T* to) {
     if (rows == 0) {  // lanes of a group with sources would wait for it
-      if (t.to_column == 1) return ClearElements(to, n);
-      for (int64_t j = 0; j < n; ++j) ClearElements(to + j * t.to_column, 1);
+      if (t.to_column == 1) return Clear(to, n);
+      for (int64_t j = 0; j < n; ++j) Clear(to + j * t.to_column, 1);
       return;
     }
     for (int64_t j = t.box.j0; j < t.box.j1; ++j) {

@@ -97,15 +97,8 @@ bool JoinPlanes(const Params& p, int64_t lanes, NearestSide* from, NearestSide* 
   const std::vector<int64_t> columns = SourceTable(p.w);
   std::vector<int64_t> source;
   source.reserve(static_cast<size_t>(joined * out));
-  for (int64_t plane = 0; plane < joined; ++plane) {
-    for (const int64_t d : plan.source_plane) {
-      for (const int64_t h : plan.source_row) {
-        for (const int64_t w : columns) {
-          source.push_back(((plane * p.d.in + d) * p.h.in + h) * p.w.in + w);
-        }
-      }
-    }
-  }
+  ForElements(joined, {&plan.source_plane, &plan.source_row, &columns}, {p.d.in, p.h.in, p.w.in},
+              [&](int64_t at) { source.push_back(at); });
   if (!MakePermutation(source, joined * in, 0, lanes, plan)) return false;
   for (NearestSide* side : {from, to}) {
     side->h = planes / joined;
@@ -120,26 +113,7 @@ bool JoinPlanes(const Params& p, int64_t lanes, NearestSide* from, NearestSide* 
   return true;
 }
 
-const char* PathName(Path path) {
-  switch (path) {
-    case Path::kCopy:
-      return "copy";
-    case Path::kPermute:
-      return "permute";
-    case Path::kPixels:
-      return "channels_last";
-    case Path::kElements:
-      return "elements";
-  }
-  return "";
-}
-
-// Rows of dense pixels become rows of elements, of one channel.
-void TakePixelsAsElements(NearestSide& side) {
-  side.w *= side.c;
-  side.c = 1;
-  side.stride[3] = 1;
-}
+const char* PathName(Path path) { return NearestForwardPlan::kPaths[static_cast<size_t>(path)]; }
 
 // False if no path serves that may be taken.
 bool ChoosePath(const Params& p, int64_t lanes, const base::PathChoice& choice,

@@ -17,6 +17,7 @@
 
 namespace portacl::cpu {
 
+// In the order of NearestForwardPlan::kPaths.
 enum class NearestForwardPath {
   kCopy,      // columns, or dense pixels, are copied one to one
   kPermute,   // a vector of destinations is a permutation of one vector of sources

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <vector>
 
 #include "base/dtype.h"
 #include "base/round_up.h"
@@ -50,6 +51,28 @@ inline void MergeImages(NearestSide& a, NearestSide& b) {
     side->c *= side->n;
     side->n = 1;
     side->stride[0] = side->stride[1] * side->c;
+  }
+}
+
+// Rows of dense pixels become rows of elements, of one channel.
+inline void TakePixelsAsElements(NearestSide& side) {
+  side.w *= side.c;
+  side.c = 1;
+  side.stride[3] = 1;
+}
+
+// Calls use(number) for the elements that stand at these places along D, H and W, of so many
+// planes.
+template <class Use>
+void ForElements(int64_t planes, const std::array<const std::vector<int64_t>*, 3>& places,
+                 const std::array<int64_t, 3>& extents, const Use& use) {
+  for (int64_t plane = 0; plane < planes; ++plane) {
+    for (const int64_t d : *places[0]) {
+      for (const int64_t h : *places[1]) {
+        const int64_t row = (plane * extents[0] + d) * extents[1] + h;
+        for (const int64_t w : *places[2]) use(row * extents[2] + w);
+      }
+    }
   }
 }
 

@@ -13,7 +13,6 @@
 #define HWY_TARGET_INCLUDE "cpu/resize/resample.cc"
 #include "cpu/vector/highway.h"
 // Highway first.
-#include "cpu/resize/resample_columns-inl.h"
 #include "cpu/resize/resample_drivers-inl.h"
 
 #if PORTACL_HWY_TARGET

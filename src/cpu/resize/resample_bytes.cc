@@ -9,8 +9,6 @@
 #include <cstring>
 #include <type_traits>
 
-#include "cpu/resize/resample_columns-inl.h"
-#include "cpu/resize/resample_paths-inl.h"
 #include "cpu/resize/resample_rows-inl.h"
 
 #if PORTACL_HWY_TARGET

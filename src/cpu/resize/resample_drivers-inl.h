@@ -15,7 +15,6 @@
 #include <variant>
 
 #include "base/half.h"
-#include "cpu/resize/resample_paths-inl.h"
 #include "cpu/resize/resample_plan.h"
 #include "cpu/resize/resample_rows-inl.h"
 #include "cpu/vector/highway.h"

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <type_traits>
 
-#include "cpu/resize/resample_paths-inl.h"
 #include "cpu/resize/resample_rows-inl.h"
 #include "cpu/vector/simd-inl.h"
 #include "cpu/vector/transpose-inl.h"

@@ -1,6 +1,6 @@
 // Windows of sources for vectors of destinations, and the tables of their places and weights.
-#include "cpu/resize/resample_lookups_plan.h"
 #include "base/round_up.h"
+#include "cpu/resize/resample_plan.h"
 
 #include <algorithm>
 #include <cstddef>

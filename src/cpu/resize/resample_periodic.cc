@@ -17,7 +17,6 @@
 #include <type_traits>
 #include <utility>
 
-#include "cpu/resize/resample_paths-inl.h"
 #include "cpu/resize/resample_rows-inl.h"
 #include "cpu/vector/simd-inl.h"
 #include "cpu/vector/transpose-inl.h"
@@ -121,16 +120,9 @@ HWY_INLINE void AddChunk(const ResamplePhases<F>& phases, int64_t columns, F ini
   const int64_t hi = std::min(columns, std::max(o1 + kResampleMargin, lo + lanes));
   lo = std::min(lo, hi - lanes);
   const Ti* const next = ahead == nullptr ? nullptr : ahead + P * lo;
-  switch (P) {
-    case 2:
-      SplitPhases<2>(from + P * lo, hi - lo, split, kResamplePhaseStride, next);
-      break;
-    case 3:
-      SplitPhases<3>(from + P * lo, hi - lo, split, kResamplePhaseStride, next);
-      break;
-    default:
-      SplitPhases<4>(from + P * lo, hi - lo, split, kResamplePhaseStride, next);
-  }
+  WithCount<2, 4>(P, [&](auto ratio) {
+    SplitPhases<ratio>(from + P * lo, hi - lo, split, kResamplePhaseStride, next);
+  });
   for (int64_t k = 0; k < phases.taps; ++k) {
     taps[k] = split + (o0 - lo) + phases.at[static_cast<size_t>(k)];
   }

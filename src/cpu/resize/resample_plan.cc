@@ -10,8 +10,6 @@
 
 #include "cpu/machine/machine.h"
 #include "cpu/machine/pages.h"
-#include "cpu/resize/resample_lookups_plan.h"
-#include "cpu/resize/resample_planes_plan.h"
 #include "runtime/parallel.h"
 
 namespace portacl::cpu {

@@ -12,6 +12,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -349,6 +350,31 @@ inline ResampleBox ResampleKernelPlan<F>::Box(int64_t index) const {
           .h1 = std::min(rows, h0 + strip_rows),
           .columns = &tile};
 }
+
+// ---- parts of a plan ----------------------------------------------------------------------------
+
+// Of "lookup", and of the borders of "expand", in resample_lookups_plan.cc.
+
+inline constexpr double kAnyCost = std::numeric_limits<double>::infinity();
+
+// Sums a row of `lanes` destinations each in a window of one or two vectors, up to `longest`
+// elements; none if that is too short, or if a row costs `most` or more.
+template <class F>
+std::optional<ResampleLookups<F>> MakeLookups(const ResampleTaps<F>& w, int64_t lanes,
+                                              int64_t longest, double most);
+
+// Of "planes", in resample_planes_plan.cc.
+
+// No plan if the used parts of planes are not small. Otherwise a block of planes is done at once,
+// and the tables of `plan` become the tables of the used parts.
+template <class F>
+std::optional<ResamplePlanes> MakePlanes(const ResampleTarget& target, ResampleKernelPlan<F>* plan);
+
+// Whether planes are too narrow for their rows to fill vectors, and fill a block of planes instead.
+template <class F>
+bool AreRowsTiny(const ResampleTarget& target, const ResampleKernelPlan<F>& plan);
+
+// ---- the plan -----------------------------------------------------------------------------------
 
 // To move what a kernel has decided would cost a small call much; and the taps of W may point into
 // it.

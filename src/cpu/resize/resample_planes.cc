@@ -7,8 +7,6 @@
 #include <array>
 #include <utility>
 
-#include "cpu/resize/resample_columns-inl.h"
-#include "cpu/resize/resample_paths-inl.h"
 #include "cpu/resize/resample_rows-inl.h"
 
 #if PORTACL_HWY_TARGET

@@ -1,6 +1,6 @@
 // What of small planes is used, and where in memory that is.
-#include "cpu/resize/resample_planes_plan.h"
 #include "base/round_up.h"
+#include "cpu/resize/resample_plan.h"
 
 #include <algorithm>
 #include <array>

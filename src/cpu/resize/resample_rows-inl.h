@@ -1,4 +1,5 @@
 // Weighted sums of whole rows: what an outer axis does, and W where channels are the inner axis.
+// The other paths of W, and what they share. Per target.
 #if defined(PORTACL_CPU_RESIZE_RESAMPLE_ROWS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef PORTACL_CPU_RESIZE_RESAMPLE_ROWS_INL_H_
 #undef PORTACL_CPU_RESIZE_RESAMPLE_ROWS_INL_H_
@@ -77,7 +78,55 @@ template <class F, class Ti, class To>
 void AddShortRows(const ShortRows<F>& rows, const Ti* from, int64_t from_row, To* to,
                   int64_t to_row, int64_t n);
 
+// ---- the paths of W -----------------------------------------------------------------------------
+
+// Each takes some rows through W, by what the plan has found out for it.
+
+// Rows on their way through W. Pointers are to where column 0 would be.
+template <class F, class Ti, class To>
+struct RowsOfW {
+  const ResampleTaps<F>& w;
+  F init;
+  const ResampleTile& columns;  // the destinations that are wanted
+  const Ti* const* from;
+  To* const* to;
+  int64_t rows;
+  // Rows that go past the caches do so as whole lines. Destinations of other lines are made in
+  // these rows of scratch. Null: rows do not.
+  To* const* edges = nullptr;
+  const Ti* const* ahead = nullptr;  // as many rows whose same columns are wanted soon, or null
+};
+
+// `ring`: scratch for the columns. The tile begins at a multiple of a block.
+template <class F, class Ti, class To>
+void AddColumns(const ResampleColumns& columns, const RowsOfW<F, Ti, To>& rows,
+                ResampleBetween<F>* ring);
+
+// Of bytes, in resample_bytes.cc.
+template <>
+void AddColumns<int32_t, uint8_t, uint8_t>(const ResampleColumns& columns,
+                                           const RowsOfW<int32_t, uint8_t, uint8_t>& rows,
+                                           uint8_t* ring);
+
+// `taps`: room for as many pointers as a destination has taps. `split`: scratch for the phases.
+template <class F, class Ti, class To>
+void AddPhases(const ResamplePhases<F>& phases, const RowsOfW<F, Ti, To>& rows, const F** taps,
+               F* split);
+
+// The others are not for scalable vectors. Of lookups whole windows of the sources can be read.
+template <class F, class To>
+void LookUpRows(const ResampleLookups<F>& lookups, const RowsOfW<F, F, To>& rows);
+template <class F, class To>
+void Expand(const ResampleExpand<F>& expand, const RowsOfW<F, F, To>& rows);
+
+// All axes of `rows` planes, of which `axes` are the tables. `scratch`: for both halves.
+template <class F, class Ti, class To>
+void AddPlanes(const ResamplePlanes& planes, const ResampleTaps<F>* const (&axes)[3], bool backward,
+               const RowsOfW<F, Ti, To>& rows, F* scratch);
+
 namespace {
+
+// ---- what paths share ---------------------------------------------------------------------------
 
 // Elements of a line.
 template <class To>
@@ -221,6 +270,35 @@ HWY_NOINLINE void SplitPixels(const T* from, int64_t pixels, int64_t channels, T
             });
       }
     }
+  }
+}
+
+// ---- blocks of rows that are transposed in registers --------------------------------------------
+
+template <class F>
+inline constexpr int64_t kTransposed = kBlockLanes<F, 16>;
+
+// Of bytes other numbers of rows and columns are transposed at a time.
+inline constexpr int64_t kByteRows = kBlockLanes<uint8_t, 64>;
+inline constexpr int64_t kByteColumns = 16;
+
+// Sources [first, first + N) of N rows, to N columns at `to`. Reads nothing beyond `end` sources.
+template <class F, class Ti, int64_t N = kTransposed<F>>
+HWY_INLINE void RowsToColumns(const Ti* const* from, int64_t first, int64_t end, F* to) {
+  const BlockTag<F, 16> d;
+  const auto store = [&](size_t j, auto v) PORTACL_INLINE_LAMBDA {
+    hn::Store(v, d, to + static_cast<int64_t>(j) * N);
+  };
+  if (first + N <= end) {
+    TransposeRows(
+        d, [&](size_t i) PORTACL_INLINE_LAMBDA { return LoadWide(d, from[i] + first); }, store);
+  } else {
+    TransposeRows(
+        d,
+        [&](size_t i) PORTACL_INLINE_LAMBDA {
+          return LoadWideFirst(d, from[i] + first, static_cast<size_t>(end - first));
+        },
+        store);
   }
 }
 

@@ -198,7 +198,7 @@ void AddPixelRows(const ResampleTaps<F>& w, int64_t w0, int64_t w1, const F* wei
 template <class F, class Ti, class To>
 void AddShortRows(const ShortRows<F>& rows, const Ti* from, int64_t from_row, To* to,
                   int64_t to_row, int64_t n) {
-  constexpr int64_t kMost = 6;
+  constexpr int kMost = 6;
   const int64_t lanes = Length(ComputeTag<F>());
   const int64_t vectors = base::DivideUp(n, lanes);
   const int64_t parts = vectors <= kMost ? 1 : base::DivideUp(vectors, kMost);
@@ -209,25 +209,7 @@ void AddShortRows(const ShortRows<F>& rows, const Ti* from, int64_t from_row, To
     const auto run = [&](auto count) {
       AddShortRowsOf<count, F>(rows, from + x, from_row, to + x, to_row, end - x);
     };
-    switch (base::DivideUp(end - x, lanes)) {
-      case 1:
-        run(std::integral_constant<size_t, 1>());
-        break;
-      case 2:
-        run(std::integral_constant<size_t, 2>());
-        break;
-      case 3:
-        run(std::integral_constant<size_t, 3>());
-        break;
-      case 4:
-        run(std::integral_constant<size_t, 4>());
-        break;
-      case 5:
-        run(std::integral_constant<size_t, 5>());
-        break;
-      default:
-        run(std::integral_constant<size_t, 6>());
-    }
+    WithCount<1, kMost>(base::DivideUp(end - x, lanes), run);
     x = end;
   }
 }

@@ -388,10 +388,44 @@ HWY_INLINE void StoreNarrowLine(hn::Vec<D> v, D d, T* to, bool stream) {
   StoreNarrow(v, d, to);
 }
 
+// ---- runs of elements ---------------------------------------------------------------------------
+
 // memset: at -O2 the compiler writes a fill of floats one by one.
 template <class F>
 void Clear(F* from, int64_t count) {
   std::memset(static_cast<void*>(from), 0, static_cast<size_t>(count) * sizeof(F));
+}
+
+// Copies elements that lie `step` apart, widened.
+template <class T, class F>
+HWY_INLINE void ReadRun(const T* from, int64_t step, int64_t count, F* to) {
+  const hn::ScalableTag<F> d;
+  int64_t i = 0;
+  for (; step == 1 && i + Length(d) <= count; i += Length(d)) {
+    hn::StoreU(LoadWide(d, from + i), d, to + i);
+  }
+  for (; i < count; ++i) to[i] = base::Widen(from[i * step]);
+}
+// The reverse: rounds each once.
+template <class T, class F>
+HWY_INLINE void WriteRun(const F* from, int64_t count, T* to, int64_t step) {
+  const hn::ScalableTag<F> d;
+  int64_t i = 0;
+  for (; step == 1 && i + Length(d) <= count; i += Length(d)) {
+    StoreNarrow(hn::LoadU(d, from + i), d, to + i);
+  }
+  for (; i < count; ++i) to[i * step] = base::Narrow<T>(from[i]);
+}
+
+// ---- constants ----------------------------------------------------------------------------------
+
+// Calls use(integral_constant) with `count`, which is from kLeast to kMost.
+template <int kLeast, int kMost, class Use>
+HWY_INLINE void WithCount(int64_t count, const Use& use) {
+  if constexpr (kLeast < kMost) {
+    if (count > kLeast) return WithCount<kLeast + 1, kMost>(count, use);
+  }
+  use(std::integral_constant<int, kLeast>());
 }
 
 }  // namespace portacl::cpu::HWY_NAMESPACE

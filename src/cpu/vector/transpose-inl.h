@@ -248,7 +248,7 @@ void ReadPixelsInner(const Planar<const T>& from, F* HWY_RESTRICT to, int64_t st
   }
 }
 
-template <class T, int L, Beside kBeside, class F = base::ComputeType<T>>
+template <class T, int L, Beside kBeside = Beside::kNothing, class F = base::ComputeType<T>>
 HWY_NOINLINE void ReadPixels(const Planar<const T>& from, F* to, int64_t step) {
   if (from.pixel_stride == 1) {
     if (from.channels == L && from.pixels >= kBlockLanes<F, L>) {

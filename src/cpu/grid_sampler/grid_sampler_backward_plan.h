@@ -1,6 +1,7 @@
-// Geometry and workspace of the grid sampler backward kernels, the same for every instruction set.
-#ifndef PORTACL_CPU_GRID_SAMPLER_2D_BACKWARD_PLAN_H_
-#define PORTACL_CPU_GRID_SAMPLER_2D_BACKWARD_PLAN_H_
+// How the kernels of the gradients on images and volumes work, and their workspace, the same for
+// every instruction set.
+#ifndef PORTACL_CPU_GRID_SAMPLER_BACKWARD_PLAN_H_
+#define PORTACL_CPU_GRID_SAMPLER_BACKWARD_PLAN_H_
 
 #include <algorithm>
 #include <array>
@@ -22,7 +23,7 @@ inline constexpr int64_t kForeignPoints = 8;
 inline constexpr int64_t kFetchAhead = 32;
 
 // Channels are handled in blocks, and planes of input and inputGrad in row strips. A strip's slab
-// (see grid_sampler_2d_backward_strip.h) fits the L2 cache.
+// (see grid_sampler_2d_backward_strip-inl.h) fits the L2 cache.
 //
 // Two ways to use the threads: one image each (`by_image`, every stage serial), or all on `images`
 // at a time, each stage a parallel loop. Workspace:
@@ -146,6 +147,36 @@ struct GridSampler2DBackwardPlan
 std::optional<GridSampler2DBackwardPlan> PlanGridSampler2DBackward(
     const ops::GridSampler2DBackwardParams& params, std::string_view path);
 
+// ---- volumes ------------------------------------------------------------------------------------
+
+// Both gradients have a block of channels in the lanes, of as many volumes at a time as there are
+// slots. Of each, float or double:
+//
+//   voxels[d][h][w]:  input[kBlockChannels], if gridGrad is wanted
+//                     inputGrad's sums[kBlockChannels], if it is wanted
+//   totals[points, rounded up to kGroup][4]    gridGrad's sums over the blocks; if it is wanted
+struct SummedBlocks {
+  PointChunks chunks;
+  int64_t slabs;  // of a volume
+  int slots;
+  int64_t slot_elements;
+
+  // Elements of a voxel.
+  static int64_t VoxelElements(const ops::GridSampler3DBackwardParams& p) {
+    return kBlockChannels * (int64_t{p.want_input_grad} + int64_t{p.want_grid_grad});
+  }
+};
+
+// "blocks" has SummedBlocks, "owned" has OwnedParts, "direct" has PointGathers.
+struct GridSampler3DBackwardPlan : base::PathPlan<PointGathers, OwnedParts, SummedBlocks> {
+  static constexpr std::array kPaths = {"blocks", "direct", "owned"};
+};
+
+// The kernels' plan. Limits and `path` as of the sampling kernels: without blocks, no channel of
+// input (if it is read) or inputGrad (if it is written) spans 2^31 elements.
+std::optional<GridSampler3DBackwardPlan> PlanGridSampler3DBackward(
+    const ops::GridSampler3DBackwardParams& params, std::string_view path);
+
 }  // namespace portacl::cpu
 
-#endif  // PORTACL_CPU_GRID_SAMPLER_2D_BACKWARD_PLAN_H_
+#endif  // PORTACL_CPU_GRID_SAMPLER_BACKWARD_PLAN_H_

@@ -1,15 +1,17 @@
-// Plan of the gradients on images: the path, its strips, blocks and slots, and their scratch.
-// Longer than other files: six paths; their conditions are read side by side.
-#include "cpu/grid_sampler/grid_sampler_2d_backward_plan.h"
+// Plans of the gradients on images and volumes: the path, its strips, blocks and slots, and their
+// scratch. Longer than other files: the conditions of all paths are read side by side.
+#include "cpu/grid_sampler/grid_sampler_backward_plan.h"
 
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstdint>
+#include <numeric>
 
 #include "base/round_up.h"
-#include "cpu/grid_sampler/grid_sampler_grain.h"
 #include "cpu/grid_sampler/grid_sampler_layout.h"
 #include "cpu/machine/machine.h"
+#include "ops/grid_sampler_params.h"
 #include "runtime/parallel.h"
 
 namespace portacl::cpu {
@@ -17,6 +19,70 @@ namespace {
 
 using Params = ops::GridSampler2DBackwardParams;
 using Choice = base::PathChoice;
+
+// ---- threads and owners -------------------------------------------------------------------------
+
+// Pixels, or voxels, of a channel of input.
+int64_t PixelsOf(const ops::GridSampler2DShape& s) { return s.h * s.w; }
+int64_t PixelsOf(const ops::GridSampler3DShape& s) { return s.d * s.h * s.w; }
+
+// Points, and pixels that count an eighth, in all channels.
+template <class Shape>
+int64_t WorkOf(const Shape& s) {
+  return s.n * s.c * (PointsOf(s) + PixelsOf(s) / 8);
+}
+
+// Whether a call is too small to be shared: waking a thread takes some 10 us.
+template <class Shape>
+bool IsBelowGrain(const Shape& s) {
+  return WorkOf(s) < 8192;
+}
+
+// Every owner looks at all points of its image or volume, which beyond so many of them costs more
+// than adding.
+constexpr int64_t kMostOwnedSlabs = 16;
+
+// Channels are grouped so that their volumes stay in the L2 cache, as scattered points need. With
+// too few of them, finding the points would cost as much as adding them.
+int64_t GroupChannels(const ops::GridSampler2DShape& s, int64_t channel_bytes) {
+  constexpr int64_t kFewest = 4;
+  return std::clamp<int64_t>(L2CacheBytes() / 2 / channel_bytes, std::min(kFewest, s.c), s.c);
+}
+
+// A channel has `lines` of `line_elements` each, which may be cut anywhere.
+template <class Shape>
+SlabCut CutInputGrad(const Shape& s, int64_t lines, int64_t line_elements) {
+  constexpr int64_t kSumsBytes = int64_t{64} << 20;  // of 16-bit types: an owner's, or a line's
+  const int64_t line_bytes = line_elements * (s.dtype == base::DType::kDouble ? 8 : 4);
+  const int threads = IsBelowGrain(s) ? 1 : runtime::NumThreads();
+  SlabCut cut = {};
+  cut.group_channels = GroupChannels(s, lines * line_bytes);
+  cut.groups = base::DivideUp(s.c, cut.group_channels);
+  // Slabs if volumes and groups do not share the work evenly.
+  const int64_t owners = s.n * cut.groups;
+  const bool even = owners % threads == 0 || owners >= int64_t{4} * threads;
+  const int64_t wanted = even ? 1 : threads / std::gcd(owners, int64_t{threads});
+  cut.slabs = std::min({wanted, kMostOwnedSlabs, lines});
+  if (base::DTypeSize(s.dtype) == 2) {
+    cut.group_channels = 1;
+    cut.groups = s.c;
+    cut.slabs =
+        std::min(lines, std::max(cut.slabs, base::DivideUp(lines * line_bytes, kSumsBytes)));
+    cut.slot_elements = base::DivideUp(lines, cut.slabs) * line_elements;
+  }
+  cut.slots = static_cast<int>(std::min<int64_t>(threads, s.n * cut.groups * cut.slabs));
+  return cut;
+}
+
+SlabCut CutInputGrad(const ops::GridSampler3DShape& s) { return CutInputGrad(s, s.d, s.h * s.w); }
+
+// Bicubic points of an image have rows all over it: the image is whole.
+SlabCut CutInputGrad(const ops::GridSampler2DShape& s) {
+  const bool bicubic = s.interpolation == ops::Interpolation::kBicubic;
+  return bicubic ? CutInputGrad(s, 1, s.h * s.w) : CutInputGrad(s, s.h, s.w);
+}
+
+// ---- images -------------------------------------------------------------------------------------
 
 constexpr int64_t kSlabTarget = 640 << 10;  // bytes: most of a 1 MiB L2 cache
 constexpr int64_t kMinStripRows = 8;
@@ -475,11 +541,90 @@ constexpr std::array<base::PathRow<Params, Plan>, Plan::kPaths.size()> kPathRows
     {"slab", PlanSlab},
 }};
 
+// ---- volumes ------------------------------------------------------------------------------------
+
+using VolumeParams = ops::GridSampler3DBackwardParams;
+using VolumePlan = GridSampler3DBackwardPlan;
+
+int ThreadsOf(const ops::GridSampler3DShape& s) {
+  return IsBelowGrain(s) ? 1 : runtime::NumThreads();
+}
+
+bool IsEachVolumeSmall(ops::GridSampler3DShape s) {
+  s.n = 1;
+  return IsBelowGrain(s);
+}
+
+// One volume at a time is cut into a slab of planes for each thread. Too few planes leave threads
+// idle for longer than the lanes gain.
+bool UseBlocks(const VolumeParams& p) {
+  const auto& s = p.shape;
+  if (!BlocksPay(s)) return false;
+  const int threads = ThreadsOf(s);
+  return !p.want_input_grad || 3 * s.d >= threads || BlockSlots(s, BlockChunksOf(s), threads) > 1;
+}
+
+std::optional<VolumePlan> PlanBlocks(const VolumeParams& p, const Choice& choice) {
+  const auto& s = p.shape;
+  if (IsExtended(s) || !ServesBlocks(s)) return std::nullopt;
+  if (!choice.ByName() && !UseBlocks(p)) return std::nullopt;
+  const int threads = ThreadsOf(s);
+  SummedBlocks blocks = {};
+  blocks.chunks = BlockChunksOf(s);
+  blocks.slots = BlockSlots(s, blocks.chunks, threads);
+  const bool whole = blocks.slots > 1 || IsEachVolumeSmall(s);
+  blocks.slabs = whole ? 1 : std::min({int64_t{threads}, kMostOwnedSlabs, s.d});
+  const int64_t points = base::DivideUp(PointsOf(s), int64_t{kGroup}) * int64_t{kGroup};
+  const int64_t totals = p.want_grid_grad ? 4 * points : 0;
+  const int64_t element = s.dtype == base::DType::kDouble ? 8 : 4;
+  blocks.slot_elements = BlockBytes(s, SummedBlocks::VoxelElements(p)) / element + totals;
+  const int64_t bytes = blocks.slots * blocks.slot_elements * element;
+  return VolumePlan{{.workspace_size = static_cast<uint64_t>(bytes), .way = blocks}};
+}
+
+// None if offsets inside a channel of input have no 32 bits.
+std::optional<PointGathers> GridGradOf(const VolumeParams& p) {
+  const auto& s = p.shape;
+  const bool reads_input = p.want_grid_grad && s.interpolation != ops::Interpolation::kNearest;
+  if (reads_input && !HasShortOffsets(s, p.input_stride)) return std::nullopt;
+  return PointGathers{PointChunksOf(AsImage(s)),
+                      reads_input && ServesVolumePairs(s, p.input_stride), false};
+}
+
+std::optional<VolumePlan> PlanDirect(const VolumeParams& p, const Choice& /*choice*/) {
+  const auto grid_grad = GridGradOf(p);
+  if (p.want_input_grad || !grid_grad) return std::nullopt;
+  return VolumePlan{{.way = *grid_grad}};
+}
+
+std::optional<VolumePlan> PlanOwned(const VolumeParams& p, const Choice& /*choice*/) {
+  const auto grid_grad = GridGradOf(p);
+  if (!p.want_input_grad || !grid_grad || !HasShortOffsets(p.shape, p.input_grad_stride)) {
+    return std::nullopt;
+  }
+  const SlabCut cut = CutInputGrad(p.shape);
+  const auto bytes = static_cast<uint64_t>(cut.slots * cut.slot_elements) * sizeof(float);
+  return VolumePlan{{.workspace_size = bytes, .way = OwnedParts{*grid_grad, cut}}};
+}
+
+constexpr std::array<base::PathRow<VolumeParams, VolumePlan>, VolumePlan::kPaths.size()>
+    kVolumePaths = {{
+        {"blocks", PlanBlocks},
+        {"direct", PlanDirect},
+        {"owned", PlanOwned},
+    }};
+
 }  // namespace
 
 std::optional<Plan> PlanGridSampler2DBackward(const Params& params, std::string_view path) {
   if (!Serves(params)) return std::nullopt;
   return base::FirstPath(kPathRows, params, path);
+}
+
+std::optional<GridSampler3DBackwardPlan> PlanGridSampler3DBackward(
+    const ops::GridSampler3DBackwardParams& params, std::string_view path) {
+  if (!ServesVolume(params.shape)) return std::nullopt;
+  return base::FirstPath(kVolumePaths, params, path);
 }
 
 }  // namespace portacl::cpu
