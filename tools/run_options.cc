@@ -519,7 +519,15 @@ class TaskBuilder {
     const std::vector<std::string> symbols = SizeSymbols(row());
     if (symbols.empty()) return;
     if (!options_.size.empty()) {
-      const Shape size = Sizes(options_, symbols.size());
+      const bool batch = symbols.front() == "N";  // no spatial axis: each has its own number
+      const Shape size =
+          batch ? ParseShape(options_.size, "--size") : Sizes(options_, symbols.size());
+      if (size.size() != symbols.size()) {
+        throw BadInput(
+            fmt::format("--size: {} values, but {} has {} of the input: wanted one for "
+                        "each",
+                        size.size(), options_.op, fmt::join(symbols, ", ")));
+      }
       for (size_t i = 0; i < size.size(); ++i) extents_[symbols[i]] = size[i];
     } else if (!scales.empty()) {
       const std::vector<std::string> known = golden::Symbols(Input(0));

@@ -131,8 +131,10 @@ def describe(array: Any, name: str, pictures: bool = False) -> tuple[tuple[int, 
     return _core.describe(array, name, pictures)
 
 
-def check_out(out: Any, shape: tuple[int, ...], dtype: str) -> None:
+def check_out(out: Any, shape: tuple[int, ...] | None, dtype: str) -> None:
     """Refuse arrays that cannot be the result of this shape and dtype.
+
+    None is for operators whose inputs may not fit: they say which array is wrong.
 
     Raises:
         TypeError: another dtype.
@@ -143,7 +145,7 @@ def check_out(out: Any, shape: tuple[int, ...], dtype: str) -> None:
     if not kind.writable:
         raise ValueError(f"out is of type {type(out).__name__}, which cannot be written")
     got = describe(out, "out", pictures=True)
-    if got[0] != shape:
+    if shape is not None and got[0] != shape:
         raise ValueError(f"out has shape {list(got[0])}, but must have {list(shape)}")
     if got[1] != dtype:
         raise TypeError(f"out has dtype {got[1]}, but must have {dtype}")

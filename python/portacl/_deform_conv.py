@@ -87,7 +87,7 @@ def deform_conv2d(
     shape = (_shape(input, "input")[0], of_weight[0], *_shape(offset, "offset")[2:])
     dtype = describe(input, "input")[1]
     if out is not None:
-        check_out(out, shape, dtype)
+        check_out(out, None, dtype)
     result = kind.empty(shape, dtype) if out is None else out
     steps = _steps(of_weight[2:], stride, padding, dilation)
     arrays = (input, weight, offset, bias, mask)
@@ -176,7 +176,7 @@ def deformable_offsets(
     shape = (*_shape(input, "input")[:2], *(n * k for n, k in zip(positions, kernel)))
     dtype = describe(input, "input")[1]
     if out is not None:
-        check_out(out, shape, dtype)
+        check_out(out, None, dtype)
     result = kind.empty(shape, dtype) if out is None else out
     steps = _steps(kernel, stride, padding, dilation)
     groups = int(number("offset_groups", offset_groups, True))

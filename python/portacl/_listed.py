@@ -94,6 +94,10 @@ class Operator(NamedTuple):
             words += [s[:-1] + letter for letter in letters] if s.endswith("*") else [s]
         return words
 
+    def sizes(self, rank: int) -> int:
+        """How many values ``size`` has for an input of this rank."""
+        return len(self._size_words(max(rank - len(self.inputs[0].parts) + 1, 1)))
+
     def size(self, shape: Sequence[int], given: Any) -> Shape:
         """The caller's ``size`` for an input of this shape; one number is for every value.
 
@@ -103,8 +107,7 @@ class Operator(NamedTuple):
 
         """
         if is_number(given):
-            axes = max(len(shape) - len(self.inputs[0].parts) + 1, 1)
-            given = [given] * len(self._size_words(axes))
+            given = [given] * self.sizes(len(shape))
         return extents(
             "size", () if given is None else given, "a whole number, or one for each axis"
         )

@@ -99,7 +99,7 @@ def collect(rows: list[Row]) -> dict[str, list[Call]]:
     # For each operator and type PyTorch searches the whole stack of calls for a unittest, twice.
     internal = "torch.testing._internal."
     no_search = [
-        mock.patch(f"{internal}{module}.extract_test_fn", lambda: None)
+        mock.patch(f"{internal}{module}.extract_test_fn", lambda: None, create=True)
         for module in ("opinfo.core", "common_utils")
     ]
     with warnings.catch_warnings(), no_search[0], no_search[1]:

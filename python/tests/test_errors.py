@@ -168,3 +168,13 @@ def test_levels_that_are_no_whole_numbers():
         portacl.ms_deform_attn(value, [[4, 4, 1]], [0], locations, weights)
     with pytest.raises(TypeError, match="level_start_index is .*; wanted whole numbers"):
         portacl.ms_deform_attn(value, [[4, 4]], [0.5], locations, weights)
+
+
+def test_a_wrong_input_is_not_a_wrong_out():
+    """`out` fits a call whose other array does not: the message names that one."""
+    weight = np.ones((1, 1, 3, 3), np.float32)
+    offset = np.zeros((1, 18, 3, 3), np.float32)  # for a result of 3 x 3, which is one of 2 x 2
+    with pytest.raises(ValueError, match="offset has shape .1, 18, 3, 3."):
+        portacl.deform_conv2d(IMAGE, offset, weight, out=np.zeros((1, 1, 2, 2), np.float32))
+    with pytest.raises(ValueError, match="boxes has shape .5."):
+        portacl.roi_align(IMAGE, np.zeros(5, np.float32), 2, out=np.zeros((1, 1, 2, 2), np.float32))

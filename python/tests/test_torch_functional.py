@@ -231,6 +231,20 @@ def test_sizes_that_are_no_integers(size):
         pt.interpolate_nearest_exact(torch.ones(1, 1, 4, 4), size)
 
 
+def test_sizes_of_grids_and_pools():
+    theta, image = torch.eye(2, 3)[None], torch.ones(1, 1, 4, 4)
+    wanted = pt.affine_grid(theta, (1, 1, 4, 4), False)
+    assert torch.equal(pt.affine_grid(theta, np.array([1, 1, 4, 4]), False), wanted)
+    for size in (4, "1144", None):
+        with pytest.raises(TypeError, match="size is .*; wanted .* a sequence"):
+            pt.affine_grid(theta, size, False)
+    for size in (2, np.int64(2), torch.tensor(2)):
+        assert pt.adaptive_avg_pool(image, size=size).shape == (1, 1, 2, 2)
+    for no_tensor in (None, [1.0]):
+        with pytest.raises(TypeError, match="input"):
+            pt.adaptive_avg_pool(no_tensor, size=2)
+
+
 def test_compile_with_sizes_that_change():
     """One graph for all sizes: they stay symbols."""
     x = torch.randn(1, 2, 6, 5)

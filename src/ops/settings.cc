@@ -62,7 +62,7 @@ uint32_t FirstWord(const Settings& settings) {
          (profile || settings.profile.empty() ? 0 : internal::kUnknownProfile) |
          (edition || settings.edition.empty() ? 0 : internal::kUnknownEdition) |
          (base::settings::Strict() ? internal::kStrict : 0) |
-         (settings.impl.empty() ? 0 : internal::kForced);
+         (*base::settings::Impl() == '\0' ? 0 : internal::kForced);
 }
 
 // Takes bits out and puts others in.

@@ -42,7 +42,7 @@ TEST_F(InfoTest, WhyThereIsNoGpuIsALineOfItsOwn) {
               testing::ContainsRegex("NVIDIA GPUs +none: /nowhere/cuda.so: "));
   Write("cuda.so", "no library");  // of the current folder, not only of the loader's path
   EXPECT_THAT(Run({"info"}, "PORTACL_CUDA_LIBRARY=cuda.so").out,
-              HasSubstr(Path("cuda.so") + ": file too short"));
+              HasSubstr("/cuda.so: file too short"));
 }
 
 TEST_F(InfoTest, EveryNameThatIsListedCanBeRun) {

@@ -145,6 +145,9 @@ TEST_F(RunTest, ExtentsOfOptionsFitInto32Bits) {
     all.push_back(number);
     ExpectBadInput(Run(all), "--pooled-height: " + number + wanted);
   }
+  ExpectBadInput(Run({"run", "roi_align_backward", "--grad-output", "g.npy", "--boxes", "boxes.npy",
+                      "--size", "8"}),
+                 "--size: 1 values, but roi_align_backward has N, H, W of the input");
 }
 
 TEST_F(RunTest, AConvolutionIsMovedByAFileOfOffsets) {

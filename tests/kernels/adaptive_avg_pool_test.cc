@@ -149,7 +149,7 @@ TEST_F(AdaptiveAvgPoolKernels, EqualTheReferenceOnRandomCases) {
 }
 
 // Rows that are longer than a chunk of columns, with windows across its ends. Windows of many
-// channels, whose sums are made pixel by pixel; with 260 they are not. Planes of channels that
+// channels, whose sums are made line by line; with 260 they are not. Planes of channels that
 // stand side by side, more than become rows together.
 TEST_F(AdaptiveAvgPoolKernels, EqualTheReferenceOnLongRows) {
   Random random(FreshSeed());

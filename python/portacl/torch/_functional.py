@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import floor, inf
 from numbers import Number
 from operator import index
@@ -100,8 +100,8 @@ def grid_sample(
         float32, as PyTorch's is.
 
     Raises:
-        ValueError: a mode is unknown, shapes or dtypes do not fit, or a tensor is on another
-            device.
+        TypeError: tensors of two dtypes.
+        ValueError: a mode is unknown, shapes do not fit, or a tensor is on another device.
 
     """
     _check_device("grid_sample", input=input, grid=grid)
@@ -310,11 +310,14 @@ def affine_grid(
         (N, H, W, 2) or (N, D, H, W, 3), x first, row-major.
 
     Raises:
+        TypeError: size is no sequence.
         ValueError: shapes and size do not fit, an extent is below 1, or another device.
 
     """
     _check_device("affine_grid", theta=theta)
-    if not isinstance(size, (tuple, list)):
+    if not isinstance(size, (tuple, list)) and (
+        isinstance(size, str) or not isinstance(size, Iterable)
+    ):
         raise TypeError(
             f"affine_grid: size is {shown(size)}; wanted the whole shape of the images, a sequence "
             f"of ints"

@@ -12,6 +12,8 @@ from torch._C._functorch import peek_interpreter_stack
 from torch.autograd import forward_ad
 
 from .. import _core, _listed
+from .._arrays import check_tensor
+from .._numbers import is_number
 from .._operators import INTERPOLATIONS, PADDINGS
 from . import _deform_conv, _kernels, _ms_deform_attn, _roi_align
 from ._results import empty, memory_format_like
@@ -584,7 +586,10 @@ def listed_function(operator: _listed.Operator, name: str) -> Callable[..., torc
         given.apply_defaults()
         source, *rest = (given.arguments[p.name] for p in (*operator.inputs, *operator.options))
         size = given.arguments.get("size")
-        if isinstance(size, int):
+        check_tensor(torch, source, operator.inputs[0].name)
+        if isinstance(size, (int, torch.SymInt)):  # the same for each axis
+            size = (size,) * operator.sizes(source.dim())
+        elif is_number(size):
             size = operator.size(source.shape, size)
         result: torch.Tensor = getattr(ops, name)(source, () if size is None else size, *rest)
         return result

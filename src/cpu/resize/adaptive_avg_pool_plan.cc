@@ -187,8 +187,9 @@ bool SetRows(const AdaptiveAvgPoolParams& p, uint64_t size, int64_t lanes, int64
 // Results of channels side by side that are planes.
 void SetTurned(const AdaptiveAvgPoolParams& p, uint64_t size, int64_t lanes,
                AdaptiveAvgPoolGeometry* g) {
-  constexpr uint64_t kSums = 64 << 10;  // bytes
+  constexpr uint64_t kSums = 64 << 10, kMostSums = 1 << 20;  // bytes
   if (p.backward || g->to_stride[1] == 1 || g->to_stride[4] != 1 || p.c < lanes) return;
+  if (static_cast<uint64_t>(p.c) > kMostSums / size / static_cast<uint64_t>(lanes)) return;
   const auto runs = static_cast<int64_t>(g->axes[2].runs.size());
   g->turned = std::min(runs, std::max(lanes, static_cast<int64_t>(kSums / size) / p.c));
   g->stream = false;
@@ -246,6 +247,7 @@ std::optional<AdaptiveAvgPoolPlan> PlanAdaptiveAvgPool(const AdaptiveAvgPoolPara
     if (g.divides_sources && !SetGroups(p, size, &g)) return std::nullopt;
     const auto groups = base::DivideUp(static_cast<int64_t>(g.axes[1].runs.size()), g.group);
     g.tasks = p.n * static_cast<int64_t>(g.axes[0].runs.size()) * groups;
+    g.slots = static_cast<int>(std::clamp<int64_t>(g.tasks, 1, g.slots));
   } else {
     if (!SetRows(p, size, lanes, rows, &g)) return std::nullopt;
   }
