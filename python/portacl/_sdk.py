@@ -52,7 +52,7 @@ def sdk_path() -> Path:
     if not (files / "lib64" / _LIBRARY).exists():
         raise FileNotFoundError(f"{files / 'lib64' / _LIBRARY}: this copy of portacl holds no SDK")
     # The same relative places as in site-packages: the library finds what it needs beside itself
-    # (../../../portacl.libs) by the path that it was loaded by.
+    # (../../../portacl.libs and torch) by the path that it was loaded by.
     key = hashlib.sha256(str(_PACKAGE).encode()).hexdigest()[:10]
     root = _cache_root() / "sdk" / key
     home = root / "portacl" / "sdk"
@@ -75,5 +75,7 @@ def sdk_path() -> Path:
     (libraries / "pkgconfig").mkdir(exist_ok=True)
     _link(files / "lib64" / "pkgconfig" / "portacl.pc", libraries / "pkgconfig" / "portacl.pc")
     _link(files / "set_env.sh", home / "set_env.sh")
-    _link(_PACKAGE.parent / "portacl.libs", root / "portacl.libs")
+    _link(files / "lib64" / "portacl_aten", libraries / "portacl_aten")
+    for beside in ("portacl.libs", "torch"):  # PyTorch: for functions of docs/aten.md
+        _link(_PACKAGE.parent / beside, root / beside)
     return home

@@ -43,6 +43,15 @@ def test_sdk_path(tmp_path, monkeypatch):
     assert len(loaded) == 1, "the libraries of the SDK are one"
 
 
+def test_the_library_finds_the_pytorch_of_the_environment(tmp_path, monkeypatch):
+    # By its own place, as src/aten/library.cc looks: sources, and torch three folders above.
+    monkeypatch.setenv("PORTACL_CACHE", str(tmp_path))
+    libraries = portacl.sdk_path() / "lib64"
+    assert (libraries / "portacl_aten" / "build.sh").is_file()
+    installed = Path(portacl.__file__).parents[1] / "torch"
+    assert (libraries / "../../../torch").resolve() == installed.resolve()
+
+
 def test_build_systems_find_the_sdk(tmp_path, monkeypatch):
     monkeypatch.setenv("PORTACL_CACHE", str(tmp_path))
     home = portacl.sdk_path()
