@@ -78,9 +78,11 @@ def check_tensor(torch: Any, tensor: Any, name: str) -> None:
     """Refuse tensors that are no strided arrays.
 
     Raises:
-        TypeError: sparse and other layouts.
+        TypeError: no tensor, or sparse and other layouts.
 
     """
+    if not isinstance(tensor, torch.Tensor):
+        raise TypeError(f"{name} is of type {type(tensor).__name__}, but must be a tensor")
     if tensor.layout != torch.strided:
         raise TypeError(
             f"{name} has the layout {tensor.layout}, but must be torch.strided (a dense tensor)"

@@ -41,7 +41,7 @@ def _pool(function: Any, input: Any, boxes: Any, output_size: Any, out: Any, *re
     kind = kind_of(input)
     wanted = (*rois[:1], shape[1], *size)
     if out is not None:
-        check_out(out, None, dtype)
+        check_out(out, wanted if len(rois) == 2 else None, dtype)
     result = kind.empty(wanted, dtype) if out is None else out
     function(input, boxes, *size, *rest, result)
     return kind.finish(result) if out is None else out

@@ -13,7 +13,7 @@ namespace portacl::runtime {
 // Made when a call begins. If nobody wants to see calls it costs one load.
 class HostCall {
  public:
-  // Static strings: the function's name, and what follows it of a phase 1.
+  // Static strings: the function's name, and "GetWorkspaceSize" if the call is a phase 1.
   explicit HostCall(const char* function, const char* phase = "") noexcept {
     if (shown_.load(std::memory_order_relaxed) != Shown::kNowhere) Begin(function, phase);
   }

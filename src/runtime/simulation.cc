@@ -14,8 +14,8 @@
 #include "runtime/loop_parts.h"
 #include "runtime/parallel.h"
 
-// Costs in nanoseconds: until a thread of the pool is in the region, and until the caller knows
-// that a loop's last range is done. `on` 0 switches it off.
+// Simulates two costs, in nanoseconds. `entry`: until a thread of the pool is in the region.
+// `wait`: until the caller knows that a loop's last range is done. `on` 0 switches this off.
 extern "C" __attribute__((visibility("default"))) void portaclSimulate(int on, double entry,
                                                                        double wait);
 // The same costs between this machine's threads, which need PORTACL_ADAPT_THREADS=0.
