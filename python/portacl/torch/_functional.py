@@ -315,9 +315,7 @@ def affine_grid(
 
     """
     _check_device("affine_grid", theta=theta)
-    if not isinstance(size, (tuple, list)) and (
-        isinstance(size, str) or not isinstance(size, Iterable)
-    ):
+    if isinstance(size, str) or not isinstance(size, Iterable):
         raise TypeError(
             f"affine_grid: size is {shown(size)}; wanted the whole shape of the images, a sequence "
             f"of ints"
