@@ -1,7 +1,11 @@
 // Tensors there and back, without copies: storages change hands.
 #include "borrow.h"
 
-#if __has_include(<ATen/NamedTensorUtils.h>)  // older PyTorch has names of axes
+#include <torch/csrc/api/include/torch/version.h>
+
+// PyTorch before 2.13 has names of axes. To look for the header would not do: the compiler also finds
+// that of another PyTorch in /usr/include, such as Debian's libtorch-dev.
+#if TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR < 13
 #include <ATen/NamedTensorUtils.h>
 #define PORTACL_NAMED_AXES
 #endif
