@@ -50,3 +50,22 @@ target_link_options(portacl_aten PRIVATE -Wl,--no-as-needed)
 set_target_properties(portacl_aten PROPERTIES
   NO_SONAME ON BUILD_RPATH "${torch_folder}" INSTALL_RPATH "${torch_folder}"
   LIBRARY_OUTPUT_DIRECTORY "$<TARGET_FILE_DIR:portacl>")
+
+# A row that names an unknown operator ends the build. The build at first use (src/aten/torch/build.sh) has
+# no such step: its PyTorch may be older or newer, and then the other functions still serve.
+if(CMAKE_CROSSCOMPILING AND NOT CMAKE_CROSSCOMPILING_EMULATOR)
+  message(STATUS "the rows of src/aten/functions.txt are not checked: this machine runs no program of the target")
+  return()
+endif()
+add_executable(portacl_aten_rows cmake/aten_rows.cc)
+target_include_directories(portacl_aten_rows PRIVATE
+  "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/include" "${PORTACL_GENERATED_PRIVATE}")
+target_link_libraries(portacl_aten_rows PRIVATE portacl_warnings ${CMAKE_DL_LIBS})
+set(rows_checked "${PROJECT_BINARY_DIR}/aten_rows_checked")
+set(lacking "${PROJECT_SOURCE_DIR}/src/aten/lacking.txt")
+add_custom_command(OUTPUT "${rows_checked}"
+  COMMAND portacl_aten_rows "$<TARGET_FILE:portacl_aten>" "${lacking}"
+  COMMAND "${CMAKE_COMMAND}" -E touch "${rows_checked}"
+  DEPENDS portacl_aten portacl_aten_rows "${lacking}" VERBATIM
+  COMMENT "Checking the rows of src/aten/functions.txt")
+add_custom_target(portacl_aten_checked ALL DEPENDS "${rows_checked}")

@@ -1,16 +1,11 @@
-// The PyTorch of the build has what each row of functions.txt calls, and rows with mistakes are
-// found.
+// Rows with mistakes are found. cmake/aten_rows.cc, a step of the build, looks at the rows of
+// functions.txt.
 #include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
-#include <set>
-#include <sstream>
 #include <string>
-#include <vector>
 
 #include "acl/acl.h"
 #include "aten/backend.h"
@@ -22,8 +17,6 @@ namespace {
 using portacl::aten::Parameter;
 using portacl::aten::Row;
 using testing::HasSubstr;
-
-#include "aten_rows.inc"
 
 class AtenRows : public testing::Test {
  protected:
@@ -52,37 +45,6 @@ class AtenRows : public testing::Test {
 
   const portacl::aten::Backend* backend_ = nullptr;
 };
-
-// Functions that lacking.txt has below "## PyTorch 1.13".
-std::set<std::string> Lacking(const std::string& torch) {
-  std::ifstream file(PORTACL_ATEN_LACKING);
-  EXPECT_TRUE(file) << PORTACL_ATEN_LACKING;
-  std::set<std::string> functions;
-  bool here = false;
-  for (std::string line; std::getline(file, line);) {
-    if (line.rfind('#', 0) == 0) {
-      here = line == "## PyTorch " + torch;
-      continue;
-    }
-    std::istringstream names(line);
-    for (std::string name; here && names >> name;) functions.insert("aclnn" + name);
-  }
-  return functions;
-}
-
-TEST_F(AtenRows, PyTorchHasWhatEachCalls) {
-  const std::set<std::string> lacking = Lacking(backend_->torch);
-  std::vector<const Row*> rows(std::begin(kRows), std::end(kRows));
-  rows.insert(rows.end(), std::begin(kFallbackRows), std::end(kFallbackRows));
-  for (const Row* const row : rows) {
-    const std::string error = backend_->check_row(*row);
-    if (lacking.count(row->function) == 0) {
-      EXPECT_EQ(error, "") << row->function << " = " << row->right;
-    } else {
-      EXPECT_THAT(error, HasSubstr("PyTorch ")) << row->function << " is in lacking.txt";
-    }
-  }
-}
 
 TEST_F(AtenRows, MistakesAreNamed) {
   EXPECT_EQ(Check("softmax.int(self, dim)"), "");
