@@ -1,9 +1,9 @@
 // Compiles the affine grid's kernels for every instruction set, and lists them. They serve rows of
 // points that stand in memory one behind the other, coordinates first.
 //
-// Nothing is taken apart. A vector holds coordinates as they lie in memory, x y x y or x y z x y z,
-// and what belongs to one of them, an element of theta or a sum of its gradient, is repeated with
-// the same period. So both directions are plain arithmetic between loads and stores.
+// Coordinates are not separated. A vector holds them as they lie in memory, x y x y or x y z x y z.
+// Elements of theta and sums of its gradient are repeated with the same period. So both directions
+// are plain arithmetic between loads and stores.
 
 #include <algorithm>
 #include <cstddef>
@@ -174,8 +174,8 @@ class AffineGrid {
     }
   }
 
-  // of[i] += of[i + kHalf], and so on until one of each coordinate is left. Each vector lies in one
-  // of those that were stored before, which is when a processor has it at once.
+  // of[i] += of[i + kHalf], and so on until one sum of each coordinate is left. Each load lies
+  // within one earlier store, so the processor forwards the store and does not wait for the cache.
   template <int kHalf>
   static void AddHalves(F* of) {
     const hn::CappedTag<F, kHalf & -kHalf> d;

@@ -1,6 +1,6 @@
 // Deformable convolution, its samples alone and their gradients, for every instruction set. A tile
 // of positions is sampled on a copy of the image that has the channels side by side, and multiplied
-// by the weight; the gradients go the same way back, tile by tile in the order of positions.
+// by the weight; the gradients do these steps backwards, tile by tile in the order of positions.
 #include <algorithm>
 #include <cstdint>
 #include <optional>
@@ -87,7 +87,7 @@ class DeformConv {
     return {image + channel, g_.pixel, image + Pixels() * g_.pixel};
   }
 
-  // Calls use(position in the tile, row, column, how many) for the parts of a tile that lie in one
+  // Calls use(position in the tile, row, column, count) for each part of a tile that lies in one
   // row of positions.
   template <class Use>
   void ForRows(const Tile& tile, const Use& use) const {
@@ -129,8 +129,9 @@ class DeformConv {
     });
   }
 
-  // Calls use(address of the tensor, of the columns, channels, positions) for blocks of a tensor
-  // like the columns. What a block writes behind its channels, the next one overwrites.
+  // Calls use(address in the tensor, address in the columns, channels, positions) for blocks of a
+  // tensor that has the shape of the columns. A block may write behind its channels: the next block
+  // overwrites that.
   template <class Tensor, class Use>
   void ForSamples(const Tensor& tensor, const Tile& tile, F* columns, const Use& use) const {
     const auto& s = tensor.stride;
@@ -283,8 +284,8 @@ class DeformConv {
                hn::Zero(d));
     }
   }
-  // Coordinates along an axis of positions side by side. Without its offset the first one is at
-  // `first`, and each `stride` behind the one before. Some elements behind them are written, too.
+  // Coordinates along an axis, for positions side by side. Without offsets they would be first,
+  // first + stride, ... Some elements behind the result are overwritten, too.
   void ReadCoordinates(F first, F stride, const T* offset, int64_t count, F* to) const {
     ReadRun(offset, p_.offset.stride[3], count, to);
     const PointVector<F> d;
@@ -485,9 +486,9 @@ class DeformConv {
     }
   }
 
-  // What a tile adds to the gradients of image and weight, and the dot products of its points. The
-  // image's owners, some channels each, are few and take longest: they come last, where a thread
-  // takes one index at a time.
+  // Adds a tile's part to the gradients of image and weight, and computes the dot products of its
+  // points. The image's owners have some channels each; they are few and take longest. So they come
+  // last, where a thread takes one index at a time.
   void AddTile(const Tile& tile) const {
     const int64_t blocks = std::max<int64_t>(1, base::DivideUp(p_.channels, kBlock));
     const int64_t part = base::DivideUp(blocks, std::min<int64_t>(g_.slots, blocks)) * kBlock;

@@ -37,8 +37,8 @@ bool Serves(const DeformConvParams& p) {
          AtMost(kMostElements, {p.out_channels + kVector, p.taps(), p.channels + kVector, 2});
 }
 
-// Positions whose columns stay in the L2 cache while they are multiplied; for gradients, as many as
-// one sum of the weight's gradient has.
+// As many positions as keep their columns in the L2 cache while they are multiplied. For gradients,
+// the fixed number of positions that one sum of the weight's gradient takes.
 int64_t TileOf(const DeformConvParams& p, const Geometry& g) {
   if (p.backward) return Geometry::kBlock;
   constexpr int64_t kElements = int64_t{1} << 17;
@@ -67,8 +67,8 @@ std::optional<DeformConvPlan> PlanDeformConv(const DeformConvParams& p, DeformCo
   const int64_t size = SumBytes(p.dtype);
   const int64_t line = 64 / size;
   g.pixel = base::RoundUp(std::max<int64_t>(p.channels, 1), kVector);
-  // Groups of channels pass over the image: its pixels shall not all begin in a few of the caches'
-  // sets.
+  // Groups of channels pass over the image. An odd number of lines spreads its pixels over all sets
+  // of the caches.
   if (p.offset_groups > 1 && g.pixel / line % 2 == 0) g.pixel += line;
   const bool whole = p.groups == 1;
   g.runs = whole ? 1 : p.taps();
@@ -79,8 +79,8 @@ std::optional<DeformConvPlan> PlanDeformConv(const DeformConvParams& p, DeformCo
   const int64_t tile_rows = base::RoundUp(g.tile, shape.rows);
   g.points_pitch = base::RoundUp(g.tile, kVector) + kVector;
   g.tile_points = g.points_pitch * (p.backward ? p.offset_groups * p.taps() : 1);
-  // A point is read from ten arrays. They begin a cache line apart, by the L1 cache's sets: of
-  // arrays and taps in the same set, each read is a miss.
+  // A point is read from ten arrays. Their starts differ by a cache line modulo the L1 cache's
+  // sets. If arrays and taps shared a set, each read would be a miss.
   if (p.backward) g.tile_points = base::RoundUp(g.tile_points, 64 * line) + line;
   if (!AtMost(kMostElements, {tile_rows, g.column}) ||
       !AtMost(kMostElements, {tile_rows, g.outputs}) ||

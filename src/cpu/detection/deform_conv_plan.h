@@ -58,7 +58,7 @@ struct DeformConvPlan : base::PathPlan<DeformConvGeometry> {
   const DeformConvGeometry& geometry() const { return std::get<0>(way); }
 };
 
-// Null where a pixel or a coordinate has no exact number in FLOAT, and where the workspace would
+// Null if FLOAT cannot hold every pixel's number or coordinate exactly, or if the workspace would
 // be too large.
 std::optional<DeformConvPlan> PlanDeformConv(const ops::DeformConvParams& params,
                                              DeformConvShape shape);

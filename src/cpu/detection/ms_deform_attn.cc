@@ -1,7 +1,8 @@
 // Multi-scale deformable attention and its gradients, for every instruction set: a row's points are
 // located together, then each block of its channels is summed in registers, point by point. A
-// point's own gradients come of four dot products over its channels; the values' are added by
-// owners, one for some channels of a head, in the order of levels, queries, points and taps.
+// point's own gradients come from four dot products over its channels. Owners add up the gradients
+// of values, in the order of levels, queries, points and taps; an owner has some channels of a
+// head.
 #include <algorithm>
 #include <cstdint>
 #include <optional>
@@ -189,8 +190,8 @@ class MsDeformAttn {
     });
   }
 
-  // Whether no key belongs to two levels: then it does not matter whether queries or levels come
-  // first. Told of ascending levels only.
+  // True if no key belongs to two levels, so that sums may take queries or levels first. May be
+  // false for levels that are apart but not in ascending order.
   bool AreLevelsApart() const {
     int64_t end = 0;
     for (int64_t l = 0; l < p_.levels; ++l) {

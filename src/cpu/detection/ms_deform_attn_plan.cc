@@ -40,8 +40,8 @@ void Cut(const Params& p, Geometry* g) {
   g->slots = products < kGrain ? 1 : runtime::NumThreads();
 }
 
-// Owners of the values' gradient are the heads, cut into parts of whole blocks of channels where
-// there are too few for the threads.
+// A head owns its part of the values' gradient. If there are fewer heads than threads, they are cut
+// into parts of whole blocks of channels.
 void CutHeads(const Params& p, Geometry* g) {
   constexpr int64_t kBlock = 16;
   const int64_t blocks = std::max<int64_t>(1, base::DivideUp(p.channels, kBlock));
@@ -52,8 +52,8 @@ void CutHeads(const Params& p, Geometry* g) {
   g->part_channels = std::min(part_blocks * kBlock, std::max<int64_t>(1, p.channels));
 }
 
-// In place, a sum is read and written between those of other heads. On a copy of its own, a head's
-// sums lie dense, but they are cleared and copied: worth it if keys are added to often.
+// In place, a head's sums lie between the sums of other heads. In a copy of its own they lie dense,
+// but must be cleared and copied. That pays if keys are added to often.
 bool PrefersSlab(const Params& p, const Geometry& g) {
   constexpr int64_t kTapsOfKey = 8;
   return 4 * p.queries >= kTapsOfKey * (p.keys / std::max<int64_t>(1, g.row_points));

@@ -39,8 +39,8 @@ struct MsDeformAttnPlan : base::PathPlan<MsDeformAttnGeometry> {
   const MsDeformAttnGeometry& geometry() const { return std::get<0>(way); }
 };
 
-// Null where the channels of a vector do not stand side by side, where a key has no exact number in
-// FLOAT, and where the workspace would exceed 64 bits.
+// Null if the channels of a vector do not lie side by side, if FLOAT cannot hold every key's number
+// exactly, or if the workspace would exceed 64 bits.
 std::optional<MsDeformAttnPlan> PlanMsDeformAttn(const ops::MsDeformAttnParams& params,
                                                  std::string_view path);
 

@@ -153,8 +153,8 @@ void WriteRows(const ops::MsDeformAttnParams& s, const F* from, TileRows rows, v
   }
 }
 
-// Locates one vector of points, number i of the tile and on, at pixel coordinates (x, y) of images
-// of height x width pixels; pixel 0 is key `start`. An image that is NaN wide has no pixels.
+// Locates one vector of points, from point i of the tile on, at pixel coordinates (x, y) of images
+// of height x width pixels. Pixel 0 is key `start`. If width is NaN, the image has no pixels.
 template <class F, class V = hn::Vec<PointVector<F>>>
 HWY_INLINE void LocateAt(const PointTile<F>& tile, int64_t i, V x, V y, V height, V width,
                          V start) {
@@ -238,8 +238,8 @@ void LocateRows(const ops::MsDeformAttnParams& s, const PointLevels<F>& levels, 
   for (int64_t i = 0; i < points; i += lanes) LocateVector(levels, tile, i, i % levels.count);
 }
 
-// Channels of a vector in memory, `stride` apart for each head: (batch, key or query, head,
-// channel).
+// Addresses of vectors of channels in (batch, key or query, head, channel), with these
+// strides.
 template <class T, class Pointer>
 T* HeadAt(Pointer* first, const std::array<int64_t, 4>& stride, int64_t b, int64_t i, int64_t h) {
   return static_cast<T*>(first) + b * stride[0] + i * stride[1] + h * stride[2];
@@ -261,8 +261,8 @@ struct Taps {
   T* outside;     // of a tap outside
 };
 
-// Fetches what the points of a row touch among keys, to write it: the first lines of each key's
-// channels.
+// Prefetches for writing: the first lines of the channels of each key that the row's points
+// touch.
 template <class F, class T>
 HWY_INLINE void FetchRow(const PointTile<F>& tile, int64_t first, int64_t points,
                          const Taps<T>& taps, int64_t channels) {

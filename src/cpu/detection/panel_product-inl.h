@@ -1,5 +1,5 @@
-// The product of some rows of a matrix with a panel: two vectors of columns, one row of the panel
-// behind the other. Each element is one chain of fused additions, so that neither the cut of the
+// The product of some rows of a matrix with a panel. A panel is two vectors of columns; its rows
+// follow each other in memory. Each element is one chain of fused additions: neither the cut of the
 // matrices nor the width of vectors changes a bit. Per target.
 #if defined(PORTACL_CPU_DETECTION_PANEL_PRODUCT_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef PORTACL_CPU_DETECTION_PANEL_PRODUCT_INL_H_
@@ -96,8 +96,8 @@ HWY_NOINLINE void MultiplyPanel(const F* HWY_RESTRICT a, int64_t pitch, const F*
 }
 #undef PORTACL_PANEL_ROWS
 
-// The same of any number of rows, rounded up to kPanelRows at most. The panel goes by in parts that
-// stay in the L1 cache while all rows meet them.
+// The same for any number of rows, rounded up to kPanelRows at most. The panel is cut into parts.
+// All rows are multiplied by a part while it is in the L1 cache.
 template <class F>
 void MultiplyRows(const F* a, int64_t pitch, int64_t rows, const F* panel, int64_t depth, F* sums,
                   int64_t sums_pitch, bool add) {

@@ -1,5 +1,5 @@
-// What the points of a tile give: samples, dot products with a gradient, and sums of gradients. Per
-// target.
+// Computes samples, dot products with a gradient, and sums of gradients for the points of a tile.
+// Per target.
 #if defined(PORTACL_CPU_DETECTION_POINT_SUMS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef PORTACL_CPU_DETECTION_POINT_SUMS_INL_H_
 #undef PORTACL_CPU_DETECTION_POINT_SUMS_INL_H_
@@ -47,8 +47,8 @@ HWY_INLINE void ForVectors(D d, int64_t channels, const Use& use) {
 
 // ---- samples ------------------------------------------------------------------------------------
 
-// kVectors vectors of channels from `channel` on, the last of `last` lanes. kOnto: adds to the
-// output.
+// kVectors vectors of channels from `channel` on; the last vector has `last` lanes. kOnto: adds to
+// the output.
 template <int kVectors, bool kOnto = false, class D, class S, class T, class F = hn::TFromD<D>>
 HWY_INLINE void SumBlock(D d, const PointTile<F>& tile, int64_t first, int64_t count,
                          const Taps<const S>& taps, int64_t channel, int64_t last,
@@ -105,8 +105,8 @@ void SumPoints(const PointTile<F>& tile, int64_t first, int64_t count, const Tap
   ForVectors(d, channels, sum);
 }
 
-// The same for each of the points by itself: outputs lie `pitch` elements apart. Few channels fill
-// short vectors: parts of long ones go through masks, which take twice as long.
+// The same for each point separately; outputs lie `pitch` elements apart. Few channels use short
+// vectors, because masked parts of long vectors take twice as long.
 template <class F, class S, class T>
 HWY_NOINLINE void SumEach(const PointTile<F>& tile, int64_t first, int64_t count,
                           const Taps<const S>& taps, int64_t channels, T* output, int64_t pitch) {
@@ -127,8 +127,8 @@ HWY_NOINLINE void SumEach(const PointTile<F>& tile, int64_t first, int64_t count
 
 // ---- gradients of points ------------------------------------------------------------------------
 
-// The dot products over channels of a gradient and four taps. kBlock: 16, or 8 where there are no
-// more channels.
+// The dot products over channels of a gradient and four taps. kBlock: 16, or 8 if there are at most
+// 8 channels.
 template <int kBlock, class T, class F>
 HWY_INLINE void DotTaps(const T* HWY_RESTRICT grad, const T* nw_taps, const T* ne_taps,
                         const T* sw_taps, const T* se_taps, int64_t channels, F* HWY_RESTRICT dot) {
@@ -172,8 +172,8 @@ HWY_INLINE void DotTaps(const T* HWY_RESTRICT grad, const T* nw_taps, const T* n
   StoreTreeSums(d, sw, se, dot + 2);
 }
 
-// Of points [first, first + count): over the tile's dots. Their gradients lie `pitch` elements
-// apart; 0: they share one.
+// For points [first, first + count); results go over the tile's dots. The points' gradients lie
+// `pitch` elements apart; 0: all points share one gradient.
 template <class F, class T>
 HWY_NOINLINE void DotPoints(const PointTile<F>& tile, int64_t first, int64_t count, const T* grad,
                             int64_t pitch, const Taps<const T>& taps, int64_t channels) {
@@ -191,8 +191,8 @@ HWY_NOINLINE void DotPoints(const PointTile<F>& tile, int64_t first, int64_t cou
   each(std::integral_constant<int, 16>());
 }
 
-// From the dot products of a vector of points, number i and on: the samples of gradOutput, which
-// are the gradients of the points' weights, and their slopes along x and y.
+// From the dot products of points i and on, a vector of them: the samples of gradOutput (the
+// gradients of the points' weights), and the samples' slopes along x and y.
 template <class F, class VP = hn::Vec<PointVector<F>>>
 HWY_INLINE void SlopesAt(const PointTile<F>& tile, int64_t i, VP& weight, VP& slope_x,
                          VP& slope_y) {
@@ -218,8 +218,8 @@ HWY_INLINE void SlopesAt(const PointTile<F>& tile, int64_t i, VP& weight, VP& sl
   slope_y = hn::MulAdd(hn::Sub(se, ne), tx, hn::Mul(hn::Sub(sw, nw), ux));
 }
 
-// Stores the first over attention, and calls store(the others): 0 of points that contribute
-// nothing, NaN of points that are NaN.
+// Stores the samples over attention, and calls store(the slopes). Both are 0 for points that
+// contribute nothing, and NaN for points that are NaN.
 template <class F, class Store, class VP = hn::Vec<PointVector<F>>>
 HWY_INLINE void StorePointGrads(const PointTile<F>& tile, int64_t i, VP weight, VP x, VP y,
                                 const Store& store) {
@@ -282,8 +282,8 @@ void AddPoints(const PointTile<F>& tile, int64_t first, int64_t count, const T* 
   ForVectors(SumTag<F>(), channels, add);
 }
 
-// The same of points with gradients of their own, for `rows` rows of `count` points: from one to
-// the next it is row_step and step in the tile, grad_row and grad_step among the gradients.
+// The same for points with a gradient each: `rows` rows of `count` points. row_step and step are
+// distances of rows and points in the tile, grad_row and grad_step distances among the gradients.
 struct PointGrid {
   int64_t first, rows, count;
   int64_t row_step, step;

@@ -1,7 +1,7 @@
 // RoiAlign and its gradient, for every instruction set. The lanes of a vector are channels.
 // Averages of upright rois: each column of a roi is summed along H, then the columns of each bin
-// along W; the gradient goes the same way back. Along W and H, taps come from tables that all
-// channels share.
+// along W; the gradient does this backwards. Along W and H, taps come from tables that all channels
+// share.
 
 #include <algorithm>
 #include <cstdint>

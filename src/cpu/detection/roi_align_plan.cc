@@ -1,4 +1,4 @@
-// Plans of RoiAlign and the making of a roi's tables. Plain C++: coordinates have the bits of
+// Plans RoiAlign and makes a roi's tables. Plain C++: coordinates have the bits of
 // ops/roi_align_params.h on every instruction set.
 #include "cpu/detection/roi_align_plan.h"
 #include "base/checked.h"
@@ -21,8 +21,8 @@ constexpr int64_t kLine = 64;
 constexpr int64_t kGrain = 1 << 16;  // outputs times rows of taps worth a second thread
 constexpr int64_t kMostBytes = int64_t{1} << 30;  // of a part of the workspace
 
-// What the bins of an axis name at most: a sample has two taps, and bins without a fixed number of
-// samples lie side by side, with samples no further apart than elements.
+// The largest number of taps that the bins of an axis list. A sample has two taps. Without a fixed
+// number of samples, bins lie side by side, and their samples are at most one element apart.
 int64_t MostTaps(int64_t bins, int64_t samples, int64_t extent) {
   if (samples == 0) return extent + 3 * bins;
   return bins * std::min(2 * samples, extent);
@@ -47,9 +47,9 @@ int64_t PartsOf(const RoiAlignParams& p, const Geometry& g) {
   return std::min(most, base::DivideUp(2 * g.slots, p.images * g.blocks));
 }
 
-// Cuts the sums of a gradient into some owners for each slot. An owner lists the points of all bins
-// that touch its rows: rows cost less than channels, unless they are so few that a bin has many
-// owners.
+// Cuts the sums of a gradient into some owners for each slot. An owner of rows lists the points of
+// all bins that touch its rows. To cut rows costs less than to cut channels, unless an owner has so
+// few rows that a bin has many owners.
 void CutSums(const RoiAlignParams& p, int64_t block, RoiPointsGeometry* g) {
   constexpr int64_t kOwners = 3, kBlocks = 4, kFewestRows = 16;  // of a slot; of an owner
   if (g->slots <= 1) {

@@ -50,12 +50,12 @@ struct RoiPointsGeometry {
 
 struct RoiAlignPlan : base::PathPlan<RoiAlignGeometry, RoiPointsGeometry> {};
 
-// `lanes`: channels that are computed together. Null where the tables, slabs or copies would be too
+// `lanes`: channels that are computed together. Null if tables, slabs or copies would be too
 // large.
 std::optional<RoiAlignPlan> PlanRoiAlign(const ops::RoiAlignParams& params, int64_t lanes);
 
-// What a roi needs, in memory that the plan booked. Bin p of an axis has the taps [begin[p],
-// begin[p + 1]). The roi's columns are its taps along W, each once.
+// A roi's tables, in memory that the plan booked. Bin p of an axis has the taps [begin[p], begin[p
+// + 1]). The roi's columns are its taps along W, each once.
 template <class F>
 struct RoiTable {
   RoiTable(const ops::RoiAlignParams& p, const RoiAlignGeometry& g, void* memory);

@@ -31,7 +31,7 @@ HWY_BEFORE_NAMESPACE();
 namespace portacl::cpu::HWY_NAMESPACE {
 
 // Calls use(planar memory, bins before it) for some channels of a roi's bins, in as few parts as
-// strides let.
+// the strides allow.
 template <class Element, class Use>
 void ForRoiBins(const ops::RoiAlignParams& p, int64_t n, int64_t channel, int64_t channels,
                 const Use& use) {
@@ -185,8 +185,8 @@ class RoiPoints {
     }
   }
 
-  // The maxima of listed points and, unless they are the first, of what `most` holds. The numbers
-  // of the points go to `winner` unless it is null, -1 where `most` stays.
+  // The maxima of listed points and, unless these are the first ones, of the values in `most`.
+  // `winner`, unless null, gets the numbers of the maxima's points, and -1 where `most` stays.
   template <class S>
   void FindMaxima(const PointTile<F>& points, int64_t count, bool first, const Taps<const S>& taps,
                   int64_t channels, F* most, Index* winner) const {

@@ -46,8 +46,8 @@ struct Bicubic {
     sum = kFirst ? hn::Mul(a, b) : hn::MulAdd(a, b, sum);
   }
 
-  // Vectors `lane` and, if kTwo, lane + kLanes of one point: together, as each broadcast weight
-  // costs a load. Taps may fall on one cell, so inputGrad's sums go through memory.
+  // Vector `lane` of one point and, if kTwo, vector lane + kLanes: two share the load of each
+  // broadcast weight. Several taps may have one cell, so inputGrad's sums go through memory.
   template <bool kTwo>
   static HWY_INLINE void Add(const BicubicGroup<F>& group, int64_t k, const Places& at,
                              int64_t lane, const F* HWY_RESTRICT g, V& x1, V& y1, V& x2, V& y2) {

@@ -136,8 +136,9 @@ struct Bilinear {
     }
   };
 
-  // The same with a window that stays while points stay in it, or moves on to the next column.
-  // If a point jumps, all is stored and loaded again.
+  // The same with a window of cells in registers. The window stays while points stay in it, or
+  // moves to the next column. If a point lies elsewhere, the whole window is stored and loaded
+  // again.
   static void RunInRegisters(const StripJob<F>& job) {
     const typename Window::Block d;
     BilinearGroup<F> group;

@@ -1,6 +1,6 @@
 // Bilinear gradients of images with three or four channels that fit the L2 cache. A pixel's
 // channels are packed into a cell, and one pass over the points locates them, adds to inputGrad and
-// finishes gridGrad. No lists, and nothing of a point is kept from stage to stage.
+// finishes gridGrad. There are no lists, and no data of points are kept between stages.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/grid_sampler/grid_sampler_2d_backward_packed.cc"
 #include "cpu/vector/highway.h"
@@ -23,8 +23,8 @@ namespace {
 
 using Params = ops::GridSampler2DBackwardParams;
 
-// The image in a slot's cells, which are a slab's cells with all rows (see
-// grid_sampler_2d_backward_strip-inl.h): two rows that points outside the image use, the image in a
+// The image in the cells of a slot. They are laid out as a slab of all rows (see
+// grid_sampler_2d_backward_strip-inl.h): two rows for points outside the image, the image in a
 // frame of zeros, a row of zeros.
 template <class T, bool kGridGrad>
 class PackedImage {

@@ -316,8 +316,8 @@ class PaddedPlanes {
   }
 
  private:
-  // x and y of a batch's points: in place if they are contiguous. The rest of the batch stays as
-  // it is, and counts for nothing.
+  // x and y of a batch's points, read in place if they are contiguous. The rest of the batch is not
+  // written and not used.
   const float* Grid(int64_t first, int64_t count, float* HWY_RESTRICT copy) const {
     const PointStrides& at = grid_at_;
     if (HasDensePairs(at)) {
@@ -345,8 +345,8 @@ class PaddedPlanes {
   }
 
   // Taps in order, each sum by one fused multiply-add. The four sums of a cell stay in registers
-  // while points stay in it or move on to the next pixel. Through memory each point would wait for
-  // the stores of the one before.
+  // while points stay in the cell or move to the next pixel. In memory each point would wait for
+  // the stores of the point before.
   HWY_INLINE void Scatter(const Batch& batch, const float* HWY_RESTRICT g, int64_t count) const {
     float* const plane = planes_.sums();
     float* const lower = plane + cut_.pitch;
@@ -480,9 +480,10 @@ class PaddedPlanes {
     }
   }
 
-  // The values at every point's taps, in fours: nw ne sw se of one channel, or, paired, both
-  // channels' nw ne, and both channels' sw se. The fours of a vector of points stand in an order
-  // from which LoadTransposed gets vectors of nw, of ne, ...: points 0, 4, 8, ..., then 1, 5, ...
+  // The values at every point's taps, in groups of four: nw ne sw se of one channel, or, paired, nw
+  // ne of both channels and sw se of both channels. The groups of a vector of points have the order
+  // that LoadTransposed needs to make vectors of nw, of ne, ...: points 0, 4, 8, ..., then 1, 5,
+  // ...
   HWY_INLINE void ReadTaps(const Batch& batch, int64_t count, float (*to)[4 * kBatch]) const {
     const auto lanes = static_cast<int64_t>(hn::Lanes(D()));
     for (int64_t i = 0; i < count; i += lanes) {

@@ -1,5 +1,5 @@
-// What the stages of the grid sampler's gradients on slabs share: the call, an image's scratch
-// memory, the loop over its points, and the way of a channel block into a slab and back. Per
+// Shared by the stages of the grid sampler's gradients on slabs: the call, an image's scratch
+// memory, the loop over its points, and copies of a channel block into a slab and back. Per
 // target.
 #if defined(PORTACL_CPU_GRID_SAMPLER_2D_BACKWARD_SLAB_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef PORTACL_CPU_GRID_SAMPLER_2D_BACKWARD_SLAB_INL_H_

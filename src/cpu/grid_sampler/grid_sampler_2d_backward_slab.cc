@@ -1,7 +1,7 @@
 // The gradients on slabs: points are sorted into row strips, and strips are summed on pixel-major
-// slabs, one block of channels after the other. The blocks' gridGrad sums are added in order. Apart
-// from volumes' blocks (grid_sampler_3d_backward_blocks.cc): their owners look at all points, have
-// no lists, and their cells no frame.
+// slabs, one block of channels after the other. The blocks' gridGrad sums are added in order.
+// Volumes have separate code (grid_sampler_3d_backward_blocks.cc): there owners look at all points,
+// there are no lists, and cells have no frame.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/grid_sampler/grid_sampler_2d_backward_slab.cc"
 #include "cpu/vector/highway.h"
@@ -33,7 +33,7 @@ namespace {
 // ---- where points are ---------------------------------------------------------------------------
 
 // Locates the points of an image and lists them by the row strips that they touch: groups of points
-// where neighbours stay together, single points in a stable counting sort where not.
+// if neighbours stay together, else single points, by a stable counting sort.
 
 // How an image's points wander through its strips.
 enum class PointOrder {
@@ -277,8 +277,8 @@ class PointLister {
     }
   }
 
-  // Counts -> starting positions, strip by strip and inside a strip chunk by chunk. The row behind
-  // the last chunk's gets the strips' ends.
+  // Turns counts into starting positions, strip by strip and inside a strip chunk by chunk. The row
+  // behind the last chunk's row gets the strips' ends.
   static void StartCursors(const SlabCall<T>& call, const ImageRange& images) {
     call.Loop(images.count, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) PointLister(call, images, i).StartCursors();
@@ -390,8 +390,8 @@ void FetchGathered(const void* source, int64_t first, const int32_t* index, int6
   }
 }
 
-// Adds the totals of a vector of points of an image up over the blocks, in ascending order. How a
-// block's total is made: cpu/vector/channel_tree-inl.h.
+// Adds up a vector of points' totals over the blocks, in ascending order.
+// cpu/vector/channel_tree-inl.h makes the total of a block.
 template <class F, class V>
 HWY_INLINE void SumTotals(const SlabGeometry& g, const F* totals, int64_t first, int64_t count,
                           V& sum_x, V& sum_y) {
@@ -410,8 +410,7 @@ HWY_INLINE void SumTotals(const SlabGeometry& g, const F* totals, int64_t first,
   }
 }
 
-// What the strips' lists hold: groups of points, or points; the latter's gradOutput may have been
-// gathered before.
+// What the strips' lists hold: groups of points; points; or points with gradOutput gathered before.
 enum class Lists { kGroups, kPoints, kGathered };
 
 template <class T>
@@ -511,8 +510,8 @@ class Backward {
     if (g_.by_image) {
       for (int64_t at = 0; at < blocks; ++at) run_block(static_cast<int>(images.scratch), at);
     } else if (blocks % g_.slots == 0) {
-      // On a random grid, the gridGrad sums of a block's strips are stored side by side. Threads in
-      // different strips would take the cache lines from each other.
+      // On a random grid, gridGrad sums of different strips lie in the same cache lines. So threads
+      // in different strips of a block would take the lines from each other.
       runtime::ParallelForSlots(blocks, g_.slots, run_block);
     } else {
       runtime::ParallelForSlots(blocks * g_.strips, g_.slots, [&](int slot, int64_t i) {

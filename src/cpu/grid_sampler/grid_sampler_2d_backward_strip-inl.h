@@ -1,5 +1,5 @@
 // The inner pass of the grid sampler backward kernels: all points of one row strip, one channel
-// block, on a slab of pixel-major scratch. Declares the job and, per target, who runs it.
+// block, on a slab of pixel-major scratch. Declares the job and, per target, runs it.
 //
 // The slab of a strip of rows [s, s + S) of a plane of width W, a cell per pixel:
 //
@@ -17,8 +17,8 @@
 // A point with taps in two strips is in both strips' lists. Each strip adds to its own rows, so
 // every sum sees its points in ascending order. The strip of the upper taps owns gridGrad; it also
 // holds the other strip's values, in its halo. (For taps outside the image, the strip of the
-// nearest row.) Lists of groups hold points that do not touch the strip as well. They add to cells
-// of row 0 or of the halo.
+// nearest row.) Lists of groups also hold points that do not touch the strip. Such points add to
+// cells of row 0 or of the halo.
 #if defined(PORTACL_CPU_GRID_SAMPLER_2D_BACKWARD_STRIP_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef PORTACL_CPU_GRID_SAMPLER_2D_BACKWARD_STRIP_INL_H_
 #undef PORTACL_CPU_GRID_SAMPLER_2D_BACKWARD_STRIP_INL_H_
@@ -49,16 +49,16 @@ using FetchGradOutput = void (*)(const void* source, int64_t first, const int32_
 
 template <class F>
 struct StripJob : SlabPoints<F> {
-  // Null, or numbers of whole groups of points, in ascending order: group q is the points from q *
-  // kGroup on, whether the strip touches them all or not. `count` counts groups, x and y are the
-  // entries of all points, and there is no index.
+  // Null, or numbers of whole groups of points, in ascending order. Group q is the points from q *
+  // kGroup on, also points that do not touch the strip. Then `count` counts groups, x and y have
+  // all points, and there is no index.
   const int32_t* groups;
   int64_t points;  // of the image
   bool random;     // a random grid's points: gradOutput was gathered, and most points jump
   FetchGradOutput<F> fetch;
   const void* fetch_source;
-  // This block's sums (gx, gy) of point p at partial[2 * p]. Pairs behind the last point take sums
-  // of points if another strip owns their gridGrad.
+  // This block's sums (gx, gy) of point p at partial[2 * p]. If another strip owns a point's
+  // gridGrad, its sums go to pairs behind the last point.
   F* partial;
 };
 
@@ -74,8 +74,8 @@ StripPass<F> BicubicPass(int lanes, bool input_grad, bool grid_grad);
 template <class F>
 StripPass<F> NearestPass(int lanes);
 
-// Vectors of a pass: at most 256 bits. On the Zen 4 that this was measured on, a 512-bit load from
-// a cell that was just stored costs 1.4 times the whole pass. Sums that stay in registers may be
+// Vectors of a pass have at most 256 bits. On a Zen 4, 512-bit loads from cells that were just
+// stored made the whole pass take 1.4 times as long. Sums that stay in registers may be
 // longer.
 inline constexpr int kCellBytes = kBlockBytes < 32 ? kBlockBytes : 32;
 template <class F, int L>

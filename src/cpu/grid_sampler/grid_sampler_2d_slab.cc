@@ -1,6 +1,6 @@
-// Grid sampling on pixel-major slabs: a vector of channels per tap and point. Apart from volumes'
-// blocks (grid_sampler_3d_blocks.cc): a slab has cells around the image, so that no tap is asked
-// whether it is inside, while a block has none and asks. The passes over points share no loop.
+// Grid sampling on pixel-major slabs: a vector of channels per tap and point. Volumes have separate
+// code (grid_sampler_3d_blocks.cc). A slab has cells around the image, so no tap is checked; a
+// volume's block has no such cells, so taps are checked. The passes over points share no loop.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/grid_sampler/grid_sampler_2d_slab.cc"
 #include "cpu/vector/highway.h"
@@ -24,8 +24,8 @@ namespace {
 using Params = ops::GridSampler2DParams;
 using ops::Interpolation;
 
-// Taps outside the image are skipped by the contract. In the slab they are cells of -0. With a
-// weight of +0 or more the fused multiply-add leaves every sum as it is, also one of -0. Of
+// Taps outside the image are skipped by the contract. In the slab they are cells of -0: with a
+// weight of +0 or more the fused multiply-add leaves every sum as it is, also a sum of -0. With
 // constant padding (`fills`) they are cells of the constant.
 template <class F>
 inline constexpr F kNothing = F{-0.0};
@@ -224,8 +224,8 @@ class Sampling {
     }
   }
 
-  // The places of `count` points from `first` on. Result: a bit for each point without a place on
-  // the image; its value is in `instead`. In nearest mode all points have cells.
+  // The places of `count` points from `first` on. The result has a bit for each point without a
+  // place on the image; `instead` has such points' values. In nearest mode all points have cells.
   uint32_t LocateGroup(const T* grid, int64_t first, int64_t count, F* x, F* y, F* instead) const {
     const PointTag<F> d;
     uint32_t none = 0;

@@ -1,5 +1,5 @@
-// What a group of points needs before its channels are looked at: cells of the taps in a slab and
-// their weights, for bilinear, nearest and bicubic. Per target.
+// Cells of the taps in a slab and their weights, for a group of points; for bilinear, nearest and
+// bicubic. All channels share them. Per target.
 #if defined(PORTACL_CPU_GRID_SAMPLER_2D_TAPS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef PORTACL_CPU_GRID_SAMPLER_2D_TAPS_INL_H_
 #undef PORTACL_CPU_GRID_SAMPLER_2D_TAPS_INL_H_
@@ -17,8 +17,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace portacl::cpu::HWY_NAMESPACE {
 
-// The number under which a group's sums are stored: the point's own if the strip owns its
-// gridGrad, else one behind the last point.
+// The number under which a point's sums are stored: the point's own if the strip owns its gridGrad,
+// else a number behind the last point.
 template <class F, class M>
 HWY_INLINE void StoreTargets(const SlabPoints<F>& job, int64_t first, size_t i, M owned,
                              int32_t* HWY_RESTRICT targets) {
@@ -50,8 +50,8 @@ struct BilinearGroup {
   HWY_ALIGN int32_t target[kGroup];  // where the group's gridGrad sums go
 };
 
-// Cell (row, column) of the slab's pixel (y, x), all in floating point: rows and columns outside
-// the image or the strip must be `nowhere`. Row y - s + 2, column x + 1.
+// Pixel (y, x) is cell (y - s + 2, x + 1) of the slab, all in floating point. Rows and columns
+// outside the image or the strip must be `nowhere`.
 template <class D, class V = hn::Vec<D>, class M = hn::Mask<D>>
 HWY_INLINE hn::Vec<IndexTag<D>> CellOf(D d, V x, V y, M inside, int64_t pitch, int64_t first_row) {
   using F = hn::TFromD<D>;

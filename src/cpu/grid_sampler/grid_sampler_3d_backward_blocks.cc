@@ -1,5 +1,6 @@
 // Both gradients of volumes with many channels, trilinear and tricubic: a block of channels in the
-// lanes of vectors, point by point. Why images' slabs are apart: grid_sampler_2d_backward_slab.cc.
+// lanes of vectors, point by point. grid_sampler_2d_backward_slab.cc says why images have separate
+// code.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/grid_sampler/grid_sampler_3d_backward_blocks.cc"
 #include "cpu/vector/highway.h"
@@ -126,8 +127,8 @@ class BlockedVolume {
     }
   }
 
-  // False if no point concerns the task. Not inlined: the compiler would keep the weights in
-  // vectors and extract them lane by lane.
+  // False if no point has a tap in the task's planes. Not inlined: the compiler would keep the
+  // weights in vectors and extract them lane by lane.
   HWY_NOINLINE bool Prepare(int64_t first, int64_t count, Batch* HWY_RESTRICT batch) const {
     const IndexTag<PointTag<F>> di;
     const T* const grid = static_cast<const T*>(p_.grid) + n_ * p_.grid_stride[0];

@@ -47,8 +47,8 @@ template <class F, ops::Interpolation kInterpolation>
 using BlockBatch = std::conditional_t<kInterpolation == ops::Interpolation::kBicubic,
                                       TricubicBatch<F>, TrilinearBatch<F>>;
 
-// Fills place i of the batch with a vector of points that LocateTaps() made. The result is which of
-// their taps are in the image, whatever the plane: `plane`, the plane of their first taps.
+// Fills place i of the batch with a vector of points that LocateTaps() made. Returns which of their
+// taps are inside along x and y. `plane` gets the plane of their first taps.
 template <class F, class V = hn::Vec<PointTag<F>>, class VI = hn::Vec<IndexTag<PointTag<F>>>>
 HWY_INLINE VI PlaceInBlock(const VolumeGeometry<F>&, const VolumeStrides& size, V x, V y, V z,
                            int64_t i, TrilinearBatch<F>* batch, VI& plane) {
@@ -104,8 +104,8 @@ struct BlockVoxels {
 
   int64_t Elements() const { return plane * size.depth; }
 
-  // Calls use(offset of its first element in a tensor of these strides, its voxels) for each row,
-  // on all threads.
+  // Calls use(offset of the row's first element in a tensor of these strides, the row's voxels) for
+  // each row, on all threads.
   template <class Use>
   void ForRows(const std::array<int64_t, 5>& stride, const Use& use) const {
     const int64_t grain = 1 + 65536 / row;

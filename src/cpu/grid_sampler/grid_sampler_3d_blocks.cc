@@ -1,5 +1,5 @@
 // Grid sampling of volumes with many channels, trilinear and tricubic: a block of channels in the
-// lanes of vectors, point by point. Why images' slabs are apart: grid_sampler_2d_slab.cc.
+// lanes of vectors, point by point. grid_sampler_2d_slab.cc says why images have separate code.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/grid_sampler/grid_sampler_3d_blocks.cc"
 #include "cpu/vector/highway.h"
@@ -25,8 +25,8 @@ HWY_INLINE bool AreWhole(const TricubicBatch<F>& batch, int64_t k) {
   return (whole[0] & whole[1] & whole[2] & whole[3]) != 0;
 }
 
-// Sums start from +0 and take the taps inside in order, one fused multiply-add each. The taps of
-// unusable points start from NaN and have no taps.
+// Sums start from +0 and take the taps inside in order, one fused multiply-add each. Sums of
+// unusable points start from NaN and take no taps.
 template <class T, Interpolation kInterpolation>
 class BlockSampling {
   using F = base::ComputeType<T>;

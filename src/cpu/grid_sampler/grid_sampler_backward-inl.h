@@ -36,8 +36,8 @@ HWY_INLINE void LinearSlopes(D d, const Read& read, const Before& t, const Behin
   y = TapSlope(d, nw, sw, ne, se, t(0), u(0));
 }
 
-// The same of a trilinear point: along x and y from the slopes in the planes above the point
-// (kAbove) and below, along z from the values there.
+// The same for a trilinear point: along x and y from the slopes in the planes above the point
+// (kAbove) and below, along z from the values in these planes.
 template <class D, class Read, class Before, class Behind, class V = hn::Vec<D>>
 HWY_INLINE void LinearSlopes(D d, const Read& read, const Before& t, const Behind& u, V& x, V& y,
                              V& z) {
@@ -73,8 +73,8 @@ HWY_INLINE void FinishGrads(D d, const Axes<V>& sum, const Axes<V>& slope, M unu
 }
 
 // gridGrad with a point in each lane of a vector: the common part of the modes. Params: of images
-// or of volumes. kPairs: see TapSource. kJoined: images of few points are one. Its point p is point
-// p % points of image p / points.
+// or of volumes. kPairs: see TapSource. kJoined: several images of few points count as one; its
+// point p is point p % points of image p / points.
 template <class Params, class T, bool kPairs, bool kJoined = false>
 class PointGridGrad {
  protected:
@@ -91,8 +91,8 @@ class PointGridGrad {
     const T* grad_output;
     int64_t first;
     int64_t count;
-    // Of joined images, each lane's image and, if it is of another image than the first one's, its
-    // gradOutput: offsets.
+    // For joined images: offsets of each lane's image and, if the lanes have several images, of its
+    // gradOutput.
     const int32_t* image = nullptr;
     const int64_t* value = nullptr;
   };
@@ -108,7 +108,7 @@ class PointGridGrad {
     }
   }
 
-  // Points [first, last) of image or volume n: step(points, x, y, z) makes gradients of
+  // Points [first, last) of image or volume n: step(points, x, y, z) computes the gradients of
   // coordinates.
   template <class Step>
   HWY_INLINE void ForPoints(int64_t n, int64_t first, int64_t last, const Step& step) const {
@@ -177,7 +177,7 @@ class TotalsGridGrad : PointGridGrad<Params, T, false> {
 
   explicit TotalsGridGrad(const Params& p) : Base(p) {}
 
-  // Points [first, last) of image or volume n. read(p, count, sum) reads the sums of the slopes of
+  // Points [first, last) of image or volume n. read(p, count, sum) reads the sums of slopes for
   // `count` points from p on.
   template <class Read>
   void Run(int64_t n, int64_t first, int64_t last, const Read& read) const {

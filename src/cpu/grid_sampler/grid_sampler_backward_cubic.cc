@@ -78,8 +78,8 @@ class CubicGridGrad : PointGridGrad<Params, T, kPairs, kJoined> {
                   });
   }
 
-  // The sums over the channels, before the coordinates' slopes. read(channel, row, v0, v1, v2, v3)
-  // reads row `row` of the taps (tap / 4).
+  // The sums over the channels, not yet multiplied by the coordinates' slopes. read(channel, row,
+  // v0, v1, v2, v3) reads row `row` of the taps (tap / 4).
   template <class Read>
   HWY_INLINE void Sum(const Points& points, const Taps& taps, const Read& read,
                       const Axes<V>& sum) const {

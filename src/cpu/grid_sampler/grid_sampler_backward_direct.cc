@@ -74,8 +74,8 @@ class LinearGridGrad : PointGridGrad<Params, T, kPairs, kJoined> {
                     });
   }
 
-  // From the points' coordinates to their gradients. False, and no gradients, if the padding may
-  // concern one of them.
+  // Computes the points' gradients from their coordinates. Returns false without gradients if
+  // padding may matter for one of the points.
   template <bool kFetch>
   HWY_INLINE bool PointsInside(const Points& points, Trial& window_trial,
                                const Axes<V>& grads) const {
@@ -125,8 +125,8 @@ class LinearGridGrad : PointGridGrad<Params, T, kPairs, kJoined> {
     if constexpr (kAxes == 3) grad_z = sum_z;
   }
 
-  // The sums of located points over the channels, before the coordinates' slopes. gather(channel,
-  // plane, nw, ne, sw, se) reads a plane's taps.
+  // The sums of located points over the channels, not yet multiplied by the coordinates' slopes.
+  // gather(channel, plane, nw, ne, sw, se) reads a plane's taps.
   template <class Gather>
   HWY_INLINE void Sum(const Points& points, const Axes<V>& at, const Gather& gather,
                       const Axes<V>& sum) const {

@@ -1,5 +1,5 @@
-// What owners of parts of inputGrad work with: codes of points, parts, batches of points, and the
-// sums of cubic points. Per target.
+// Tools of the owners of parts of inputGrad: codes of points, parts, batches of points, and sums of
+// cubic points. Per target.
 #if defined(PORTACL_CPU_GRID_SAMPLER_BACKWARD_OWNED_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef PORTACL_CPU_GRID_SAMPLER_BACKWARD_OWNED_INL_H_
 #undef PORTACL_CPU_GRID_SAMPLER_BACKWARD_OWNED_INL_H_
@@ -119,9 +119,9 @@ inline int64_t ListBlock(const uint8_t* codes, uint8_t least, int64_t first, int
 }
 
 // Writes the lanes that a mask names to a list, as hn::CompressStore; returns how many it wrote.
-// There must be room for a whole vector. On AMD's Zen 4, AVX-512's own instruction takes some 26 ns
-// to memory, next to none to a register. For AVX2, GCC copies a table of 1 KiB to the stack in each
-// call, and mostly all lanes are named or none.
+// There must be room for a whole vector. On Zen 4, AVX-512's own instruction takes some 26 ns if it
+// writes to memory, hardly any time if it writes to a register. For AVX2, GCC copies a table of 1
+// KiB to the stack in each call; mostly the mask names all lanes or none.
 template <class D, class V = hn::Vec<D>, class M = hn::Mask<D>>
 HWY_INLINE size_t StoreListed(V v, M listed, D d, hn::TFromD<D>* HWY_RESTRICT to) {
 #if HWY_TARGET == HWY_AVX2
@@ -171,8 +171,8 @@ struct CubicBatch {
   int64_t count;
 };
 
-// The part of an owner: of image or volume n some channels, and in them rows or planes [first,
-// end). If joined, all of several images from n on.
+// An owner's part: some channels of image or volume n, and in them rows or planes [first, end). If
+// images are joined: all of several images from n on.
 struct OwnedPart {
   int64_t n;
   int64_t first_channel;
@@ -212,9 +212,9 @@ struct CubicSums {
 
   using Group = CubicGroup<F, kAxes>;
 
-  // Points and taps in order, each sum by one fused multiply-add. `image`: each point's, if images
-  // are joined, as an offset. Not looked into by other functions' optimization: GCC 12 takes it for
-  // one without effect, and drops its calls for double.
+  // Points and taps in order, each sum by one fused multiply-add. `image`: each point's image as an
+  // offset, if images are joined. Opaque to the optimizer: GCC 12 thinks that the function has no
+  // effect, and drops its calls for double.
   PORTACL_OPAQUE void AddPoints(const CubicBatch<F, kAxes>& batch, const F* g, const int32_t* image,
                                 F* channel) const {
     for (int64_t j = 0; j < batch.count; ++j) {

@@ -1,7 +1,7 @@
 // inputGrad by owners. A part is rows of an image or planes of a volume, in some channels; it has
-// one owner. The owner looks at all points, or at the codes of an image's points, and adds the ones
-// that touch the part one after the other. gridGrad needs no owner and is computed apart. Longer
-// than other files: images and volumes and their modes share the owner.
+// one owner. The owner looks at all points, or at the codes of an image's points. It adds the
+// points that touch the part, one after the other. gridGrad needs no owner and is computed
+// separately. Longer than other files: images and volumes and their modes share the owner.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/grid_sampler/grid_sampler_backward_owned.cc"
 #include "cpu/vector/highway.h"
@@ -77,8 +77,8 @@ class Owner {
     if constexpr (kStaged) Round(sums_.first, out_);
   }
 
-  // All points of all images. The images of a batch's points are cleared just before; if T needs
-  // sums of its own, the batch has whole images.
+  // All points of all images. The images of a batch's points are cleared just before. If sums are
+  // not of type T, a batch has whole images.
   void RunJoined() const {
     static_assert(kBatch == kJoinedBatch);
     const int64_t points = joined_->points * part_.images;
@@ -242,7 +242,7 @@ class Owner {
   }
 
   // Not inlined: the compiler would keep the weights in vectors and extract them lane by lane.
-  // `image`: each point's, if images are joined, as an offset.
+  // `image`: each point's image as an offset, if images are joined.
   HWY_NOINLINE void Locate(const SomePoints& points, const int32_t* image,
                            Batch* HWY_RESTRICT batch) const {
     const D d;
@@ -279,8 +279,8 @@ class Owner {
     batch->count = static_cast<int64_t>(listed);
   }
 
-  // False if z alone shows that points have no tap in the planes: most points of another owner then
-  // cost a fifth. Owners of rows read codes instead, if they are many.
+  // False if z alone shows that the points have no tap in the planes. Most points of other owners
+  // then cost a fifth. If rows have many owners, these read codes instead.
   HWY_INLINE bool MayTouch(V z) const {
     if constexpr (kAxes == 2 || kCubic) {
       return true;
@@ -299,8 +299,8 @@ class Owner {
     }
   }
 
-  // Calls use(column, row, plane) for whole coordinates. Far away an index is one of the least or
-  // greatest: outside as well.
+  // Calls use(column, row, plane) for whole coordinates. Coordinates far away become the least or
+  // greatest index, which is outside as well.
   template <class Use>
   static HWY_INLINE auto WithIndices(V x, V y, V z, const Use& use) {
     const D d;
@@ -435,8 +435,8 @@ class Owner {
     }
   }
 
-  // The same if many points are near an edge, in no order that a CPU could learn. No branch for
-  // these: their taps outside are added to a number that nobody reads.
+  // The same without branches, for many points near edges in an order that no CPU can predict.
+  // Their taps outside are added to a number that nobody reads.
   HWY_NOINLINE void AddJoined(const LinearBatch<F, kAxes>& batch, const F* HWY_RESTRICT g,
                               F* HWY_RESTRICT channel) const {
     const int64_t down = sums_.size.row;

@@ -38,12 +38,12 @@ bool IsBelowGrain(const Shape& s) {
   return WorkOf(s) < 8192;
 }
 
-// Every owner looks at all points of its image or volume, which beyond so many of them costs more
-// than adding.
+// Every owner looks at all points of its image or volume. With more owners than this, looking costs
+// more than adding.
 constexpr int64_t kMostOwnedSlabs = 16;
 
-// Channels are grouped so that their volumes stay in the L2 cache, as scattered points need. With
-// too few of them, finding the points would cost as much as adding them.
+// Channels are grouped so that the volumes of a group stay in the L2 cache, as scattered points
+// need. With too few channels in a group, finding the points would cost as much as adding them.
 int64_t GroupChannels(const ops::GridSampler2DShape& s, int64_t channel_bytes) {
   constexpr int64_t kFewest = 4;
   return std::clamp<int64_t>(L2CacheBytes() / 2 / channel_bytes, std::min(kFewest, s.c), s.c);
@@ -90,9 +90,9 @@ constexpr int64_t kMinStripRows = 8;
 constexpr int64_t kFewStripRows = 16;
 constexpr int64_t kMaxPaddedChannels = 2;
 constexpr int64_t kMaxPackedChannels = 4;
-// Up to here points in the lanes are faster wherever the planes are. Up to the latter limit they
-// are where the planes stay in the L2 cache, of any number of channels where points are sparse.
-// Bicubic points beyond the former limit: only if they are sparse and their images are joined.
+// Up to kDirectAnywhere channels, points in the lanes are always faster. Up to the second limit
+// they are faster if the planes stay in the L2 cache. If points are sparse, they are faster for any
+// number of channels (bicubic points beyond the first limit: only if images are joined).
 constexpr int64_t kDirectAnywhere = 4;
 constexpr int64_t kMaxDirectChannels = 8;
 constexpr int64_t kMostBicubicOfSlowGathers = 2;
@@ -108,8 +108,9 @@ bool Serves(const Params& p) {
   return ServesPlane(p.shape) && (p.want_input_grad || p.want_grid_grad);
 }
 
-// Rows behind a strip that a point of the strip may touch, too. Four taps are up to five rows apart
-// where floats are 2 and 4 apart, far outside the image, and reflected into it.
+// Rows behind a strip that a point of the strip may touch, too. Usually four taps span four rows.
+// Far outside the image neighbouring floats are 2 or 4 apart; reflected from there, four taps may
+// be five rows apart.
 int64_t Halo(const ops::GridSampler2DShape& s) {
   switch (s.interpolation) {
     case ops::Interpolation::kNearest:
@@ -157,7 +158,7 @@ Sizes SizesOf(const Params& p, int lanes) {
 }
 
 // Cells of a slab row. CPUs compare a load with earlier stores by the lowest 12 bits of the
-// addresses first. Rows must not lie a multiple of 4 KiB (nearly) apart, or a point's lower taps
+// addresses first. So rows must not lie about a multiple of 4 KiB apart: a point's lower taps would
 // wait for the upper taps of its neighbours.
 int64_t PitchFor(int64_t width, int64_t cell) {
   int64_t pitch = width + 2;
@@ -209,8 +210,8 @@ int64_t ImagesAtATime(const ops::GridSampler2DShape& s, const SlabGeometry& g, i
 
 int64_t ImagesInScratch(const SlabGeometry& g) { return g.by_image ? g.slots : g.images; }
 
-// gradOutput in pixel-major order costs memory: as many blocks at a time as keep the workspace
-// below 1.5 times the tensors.
+// gradOutput in pixel-major order costs memory. So only as many blocks are gathered at a time as
+// keep the workspace below 1.5 times the tensors.
 int64_t GroupBlocks(const Params& p, const Sizes& sizes, const SlabGeometry& g,
                     int64_t other_bytes) {
   const int64_t block = g.points * g.blocks.MostLanes() * sizes.compute;
@@ -258,8 +259,8 @@ bool HasDensePlanes(const Params& p) {
 // Whether points are enough for a copy of the planes that they use.
 bool HasPointsForCopies(const ops::GridSampler2DShape& s) { return s.oh * s.ow * 32 >= s.h * s.w; }
 
-// Whether copies of the planes pay: the copies of all threads stay in the caches, or the planes
-// themselves serve no pairs.
+// True if copies of the planes pay: the copies of all threads stay in the caches, or the planes
+// themselves cannot be read in pairs.
 bool PadsPlanes(const Params& p, const PaddedGeometry& g) {
   const bool fits = g.slots * g.image * int64_t{sizeof(float)} <= LastLevelCacheBytes();
   return (fits || !HasDensePlanes(p)) && HasPointsForCopies(p.shape);
@@ -280,9 +281,9 @@ PaddedGeometry PaddedGeometryOf(const Params& p, int threads) {
 
 using Plan = GridSampler2DBackwardPlan;
 
-// Whether so few points use an image that it is not worth a slab: a point that is added by itself
-// costs about as much, channel by channel, as so many pixels of a slab. Beyond 6 channels slabs
-// cost as much more as points do. inputGrad needs dense rows then: their zeros are written fast.
+// True if an image has too few points for a slab to pay. One point that is added channel by channel
+// costs about as much as a number of slab pixels, which depends on the channels. Beyond 6 channels
+// both costs grow alike. inputGrad must have dense rows, because then zeros are written fast.
 bool HasSparsePoints(const Params& p) {
   const auto& s = p.shape;
   const bool dense = !p.want_input_grad || HasDenseRows(s, p.input_grad_stride);
@@ -292,8 +293,8 @@ bool HasSparsePoints(const Params& p) {
          pixels * channels * static_cast<double>(s.oh * s.ow) <= static_cast<double>(s.h * s.w);
 }
 
-// Whether gridGrad's points can gather their taps; of strided images one by one, which pays if
-// channels or points are few.
+// True if gridGrad's points can gather their taps. From strided images elements are read one by
+// one, which pays if channels or points are few.
 bool GathersGridGrad(const Params& p) {
   const auto& s = p.shape;
   if (ServesPairs(s, p.input_stride)) return true;
@@ -311,8 +312,8 @@ PointGathers GatheredGridGrad2D(const Params& p, const Choice& choice) {
   return {joined ? JoinedChunksOf(s) : PointChunksOf(s), pairs, joined};
 }
 
-// IsBelowGrain() if every thread looks at all points of an image and gathers apart for gridGrad,
-// while one thread alone reads its taps once.
+// IsBelowGrain() for owners: every thread looks at all points of an image, and gridGrad gathers its
+// taps again, while one thread alone would read taps once.
 bool IsBelowGrainOfOwners(const ops::GridSampler2DShape& s, int threads) {
   constexpr int64_t kWithSlowGathers = 80 << 10;  // two threads; each more shares the rest
   return IsBelowGrain(s) || (GathersAreSlow() && WorkOf(s) < kWithSlowGathers / (threads - 1));
@@ -329,8 +330,9 @@ bool TakesPlanes(const Params& p) {
   return p.shape.n >= threads || IsBelowGrainOfOwners(p.shape, threads);
 }
 
-// Points in the lanes of a vector read each channel's taps from lines of their own, which costs the
-// same for every channel. Channels in the lanes share the lines, but want slabs and lists first.
+// With points in the lanes, each channel's taps come from separate cache lines, so every channel
+// costs the same. With channels in the lanes, channels share lines, but slabs and lists must be
+// made first.
 std::optional<Plan> PlanDirect(const Params& p, const Choice& choice) {
   const auto& s = p.shape;
   const PointGathers gathers = GatheredGridGrad2D(p, choice);
@@ -352,9 +354,9 @@ std::optional<Plan> PlanDirect(const Params& p, const Choice& choice) {
   return Plan{{.way = gathers}};
 }
 
-// Up to so many points an image is not worth planes of its own; nor, of more channels and if it is
-// large, a slab or packed cells. 16-bit types have no planes, few channels of theirs a slab alone.
-// Bicubic points, and 16-bit ones, are added one by one, in slabs all channels at once.
+// True if an image has too few points for padded planes to pay, or (more channels, large images)
+// for a slab or packed cells. For 16-bit types there are no padded planes; with few channels only a
+// slab competes. Bicubic and 16-bit points are added one by one, in slabs all channels at once.
 bool HasFewPoints(const ops::GridSampler2DShape& s) {
   constexpr int64_t kMost = 15;
   constexpr int64_t kFewChannels = 4;  // fill no vector of a slab
@@ -411,8 +413,8 @@ OwnedStrips CutRows(const ops::GridSampler2DShape& s, int64_t wanted) {
   return g;
 }
 
-// Beyond, pixels in pixel-major order are added to faster, all channels at once, unless points are
-// so few that making the order costs more.
+// With more channels than this, pixel-major order is faster, because all channels are added at
+// once; unless points are so few that making the order costs more.
 constexpr int64_t kMaxNearestChannels = 4;
 constexpr int64_t kNearestPixelsPerPoint = 32;
 
@@ -434,8 +436,8 @@ std::optional<Plan> PlanOwnedNearest(const Params& p, const Choice& choice) {
                .way = OwnedGeometry{{}, strips, grain}}};
 }
 
-// Serves extended paddings alone, and sparse points. Images of bicubic points are not cut: images
-// and groups of channels must occupy the threads.
+// Serves only extended paddings and sparse points. In bicubic mode images are not cut: images and
+// groups of channels must suffice for the threads.
 std::optional<Plan> PlanOwnedImages(const Params& p, const Choice& choice) {
   if (!p.want_input_grad || !HasShortOffsets(p.shape, p.input_grad_stride) ||
       (WantsSlopes(p) && !GathersGridGrad(p))) {
@@ -475,8 +477,8 @@ std::optional<Plan> PlanPadded(const Params& p, const Choice& choice) {
       {.workspace_size = static_cast<uint64_t>(g.slots * g.image) * sizeof(float), .way = g}};
 }
 
-// So many points one thread adds to packed cells (a pixel counts an eighth) in the time that
-// several need to share them out as strips.
+// One thread adds this many points to packed cells (a pixel counts an eighth of a point) in the
+// time that several threads need to divide them into strips.
 constexpr int64_t kMostUnsharedPoints = 6 << 10;
 
 std::optional<Plan> PlanPacked(const Params& p, const Choice& choice) {
@@ -490,8 +492,8 @@ std::optional<Plan> PlanPacked(const Params& p, const Choice& choice) {
   PackedGeometry g = {};
   g.slots = static_cast<int>(std::min<int64_t>(threads, s.n));
   g.pitch = s.w + 2;
-  // Rows (nearly) a multiple of 4 KiB apart: see PitchFor, which keeps further off than two cells
-  // need.
+  // Rows about a multiple of 4 KiB apart are slow: see PitchFor(), which keeps a larger distance
+  // than two cells need.
   while ((g.pitch * sizes.cell + 128) % 4096 < 256) ++g.pitch;
   const int64_t bytes = (s.h + 3) * g.pitch * sizes.cell;
   constexpr int64_t kMostBytes = int64_t{4} << 31;  // 32 bits count a slot's elements
@@ -555,8 +557,8 @@ bool IsEachVolumeSmall(ops::GridSampler3DShape s) {
   return IsBelowGrain(s);
 }
 
-// One volume at a time is cut into a slab of planes for each thread. Too few planes leave threads
-// idle for longer than the lanes gain.
+// One volume at a time is cut into a slab of planes for each thread. With too few planes, idle
+// threads cost more than vectors of channels gain.
 bool UseBlocks(const VolumeParams& p) {
   const auto& s = p.shape;
   if (!BlocksPay(s)) return false;

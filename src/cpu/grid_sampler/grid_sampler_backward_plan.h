@@ -72,8 +72,8 @@ struct SlabGeometry {
 
 // Float, bilinear, few channels, an image per thread: in copies of the planes with a border around
 // them. Workspace, for each slot: padded planes of input if gridGrad is wanted, and of inputGrad if
-// that is. Row r of an image is row r + 2 of its plane, column x is x + 1; points that touch
-// nothing use cell 0.
+// it is. Row r of an image is row r + 2 of its plane, column x is x + 1; points that touch nothing
+// use cell 0.
 struct PaddedGeometry {
   int slots;
   int64_t pitch;  // elements of a padded row
@@ -82,9 +82,9 @@ struct PaddedGeometry {
   bool stream;    // the tensors are larger than the caches: results are written past them
 };
 
-// Strips of an image's rows, each with an owner, who looks at all points of the image: at the
-// points themselves or, if strips are many, at a byte for each that says which strips it
-// touches. Workspace: these codes, image after image.
+// Strips of an image's rows. Each strip has an owner, which looks at all points of the image or, if
+// strips are many, at a byte for each point that says which strips the point touches. Workspace:
+// these codes, image after image.
 struct OwnedStrips {
   // 2 * 126 + 2 is the greatest code.
   static constexpr int64_t kMost = 127;
@@ -107,8 +107,8 @@ struct OwnedStrips {
 
 inline constexpr int64_t kCodeBlock = 64;
 
-// inputGrad of few channels by owners of an image, or of a strip of its rows: bilinear of float,
-// with gridGrad as on the path "direct"; or in nearest mode, of float or double.
+// inputGrad of few channels; an owner has an image or a strip of its rows. Serves bilinear mode in
+// float, with gridGrad as on the path "direct", and nearest mode in float or double.
 struct OwnedGeometry {
   PointGathers grid_grad;  // bilinear
   OwnedStrips strips;
@@ -116,8 +116,8 @@ struct OwnedGeometry {
 };
 
 // Bilinear, sums in float, three or four channels. All rows of an image fit the L2 cache as cells
-// of a slab, and threads take whole images: as many images as threads, or small ones. Workspace:
-// the cells, for each slot.
+// of a slab. Threads take whole images: there are as many images as threads, or they are small.
+// Workspace: the cells, for each slot.
 struct PackedGeometry {
   int slots;
   int64_t pitch;  // cells of a row
@@ -131,14 +131,14 @@ struct JoinedGeometry {
   int64_t grain;  // images that are worth a thread
 };
 
-// The paths, in the order in which they are considered. "owned" has OwnedGeometry or, of sparse
-// points and of paddings that the aclnn functions lack, OwnedParts.
+// The paths, in the order in which they are considered. "owned" has OwnedGeometry or, for sparse
+// points and for paddings that aclnn lacks, OwnedParts.
 struct GridSampler2DBackwardPlan
     : base::PathPlan<SlabGeometry, PaddedGeometry, PointGathers, OwnedGeometry, PackedGeometry,
                      JoinedGeometry, OwnedParts> {
   static constexpr std::array kPaths = {"direct", "joined", "padded", "owned", "packed", "slab"};
-  // Of slabs: gradOutput by points. Without "joined" gathered points of an image have vectors of
-  // their own, too.
+  // "gathered": slabs with gradOutput by points. If "joined" is left out, points that are gathered
+  // are not joined either.
   static constexpr std::array kVariants = {"gathered"};
 };
 
@@ -149,8 +149,8 @@ std::optional<GridSampler2DBackwardPlan> PlanGridSampler2DBackward(
 
 // ---- volumes ------------------------------------------------------------------------------------
 
-// Both gradients have a block of channels in the lanes, of as many volumes at a time as there are
-// slots. Of each, float or double:
+// Both gradients have a block of channels in the lanes, for as many volumes at a time as slots.
+// Each slot holds, as float or double:
 //
 //   voxels[d][h][w]:  input[kBlockChannels], if gridGrad is wanted
 //                     inputGrad's sums[kBlockChannels], if it is wanted

@@ -109,7 +109,8 @@ class PaddedImage {
 
 // Each sum starts from +0 and takes its taps in order, one fused multiply-add each. Taps outside
 // count as -0 with a weight of +0 or more, which leaves every sum as it is. kPairs: see TapSource.
-// kJoined: images of few points are one. Its point p is point p % points of image p / points.
+// kJoined: several images of few points count as one; its point p is point p % points of image p /
+// points.
 template <class Params, class T, Interpolation kInterpolation, bool kPairs, bool kJoined>
 class DirectSampling {
   using F = base::ComputeType<T>;
@@ -233,13 +234,13 @@ class DirectSampling {
     }
   }
 
-  // Prefetchers follow the writing of some 32 pages at a time, and images are read as well. Results
-  // of more channels are fetched, a kilobyte ahead.
+  // Hardware prefetchers follow some 32 pages at a time, and images are read as well. With more
+  // channels than this, results are prefetched a kilobyte ahead.
   static constexpr int64_t kMostStreams = 16;
   static constexpr auto kFetchAhead = static_cast<int64_t>(1024 / sizeof(T));
 
-  // From so many channels on, a window of an image's taps costs less than fast gathers, the search
-  // for it included. In volumes windows pay only if gathers are slow.
+  // From this number of channels on, finding and reading a window costs less than fast gathers. In
+  // volumes windows pay only if gathers are slow.
   static constexpr int64_t kWindowChannels = kInterpolation == Interpolation::kNearest ? 3 : 2;
   static constexpr bool kHasWindows = kHasFloatWindows && std::is_same_v<T, float>;
 
@@ -296,7 +297,7 @@ class DirectSampling {
         });
   }
 
-  // Coordinates on an image or the frame around it. False if one of x and y is NaN, or if they are
+  // Clips coordinates to the image and the frame around it. False if x or y is NaN, or if they are
   // infinite with different signs.
   static HWY_INLINE bool Clip(const PointGeometry<F>& geometry, V grid_x, V grid_y, V& x, V& y) {
     const D d;
@@ -380,15 +381,15 @@ class DirectSampling {
 
   // ---- nearest ----------------------------------------------------------------------------------
 
-  // Where points sample, before that is rounded; lanes that sample nothing lie nowhere. `instead`:
-  // the value of points that hit no element.
+  // Coordinates at which points sample, not yet rounded; lanes that sample nothing lie nowhere.
+  // `instead`: the value of points that hit no element.
   HWY_INLINE void LocateNearest(const Source& source, V& x, V& y, V& z, V& instead) const {
     const D d;
     instead = hn::Zero(d);
     const PointRule& rule = source.geometry.rule;
     if (rule.padding == ops::Padding::kZeros && rule.clips()) {
-      // No branch for points near the edges. A sum is NaN if one coordinate is, or if two are
-      // infinite.
+      // No branch for points near the edges. A sum of coordinates is NaN if one is NaN, and may be
+      // NaN if two are infinite.
       const auto& geometry = source.geometry;
       x = Unpadded(d, x, geometry.x, geometry.rule);
       y = Unpadded(d, y, geometry.y, geometry.rule);
@@ -511,8 +512,8 @@ class DirectSampling {
     });
   }
 
-  // Taps outside have weights of any sign: they get one of 0, unless they hold a constant. Points
-  // of the mask `none` are `instead`.
+  // Weights of taps outside may be negative: they are replaced by 0, unless the padding is a
+  // constant. Points of the mask `none` get the value `instead`.
   HWY_NOINLINE void AnyCubic(Points points, V x, V y, V z, hn::Mask<D> none, V instead,
                              Group* taps) const {
     IndexCubic(source_.geometry, Axes(x, y, z), 0, taps);

@@ -1,5 +1,5 @@
-// Vectors of points: their tensors read and written, a point in each lane, and elements gathered
-// for them. Per target.
+// Reads and writes tensors of points, and gathers elements for points, with a point in each lane.
+// Per target.
 #if defined(PORTACL_CPU_GRID_SAMPLER_GATHER_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef PORTACL_CPU_GRID_SAMPLER_GATHER_INL_H_
 #undef PORTACL_CPU_GRID_SAMPLER_GATHER_INL_H_
@@ -45,7 +45,7 @@ void RunOverChunks(const Params& params, const PointChunks& g) {
   });
 }
 
-// x, y and, of volumes, z of `count` points of a grid from `first` on; the other lanes are some
+// x, y and, in volumes, z of `count` points of a grid from `first` on; other lanes hold any
 // numbers.
 template <class D, class T, class... V>
 HWY_INLINE void ReadPoints(D d, const PointStrides& at, const T* grid, int64_t first, int64_t count,
@@ -164,8 +164,8 @@ struct PointBlock {
   int64_t channels;
 };
 
-// Points first, first + 1, ... or index[0], index[1], ... to to[count][L], rounding nothing. Points
-// one after the other in memory are transposed together, others one by one.
+// Copies points first, first + 1, ... or index[0], index[1], ... into to[count][L], rounding
+// nothing. Neighbouring points in memory are transposed together, others are copied one by one.
 template <int L, class T, class F = base::ComputeType<T>>
 void ReadPointBlock(const PointBlock<const T>& from, int64_t first, const int32_t* index,
                     int64_t count, F* to) {
@@ -239,8 +239,8 @@ template <int kScale, class D, class VI>
 HWY_INLINE hn::Vec<D> GatherAt(D d, const hn::TFromD<D>* base, VI offset) {
   const hn::RebindToSigned<D> di;
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
-  // A gather merges into its register, and waits for what was there. GCC clears that only if it
-  // does not know that all lanes are wanted.
+  // A gather merges into its register, and so waits for the register's old value. GCC clears the
+  // register only if it does not know that all lanes are wanted.
   if constexpr (sizeof(offset) == kVectorBytes) {
     return hn::BitCast(d, hn::Vec<decltype(di)>{GatherAll<kScale>(di, offset.raw, base)});
   }

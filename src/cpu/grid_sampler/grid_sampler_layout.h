@@ -118,8 +118,8 @@ inline VolumeStrides DenseVolume(const ops::GridSampler3DShape& s) {
   return {static_cast<int32_t>(s.d), static_cast<int32_t>(s.h), width, plane, width, 1};
 }
 
-// What each owner of inputGrad has: some channels of a slab, which is planes of a volume or rows of
-// an image. 16-bit types are summed in the workspace:
+// Each owner of inputGrad has some channels of a slab. A slab is planes of a volume or rows of an
+// image. 16-bit types are summed in the workspace:
 //
 //   sums[slots][lines of the largest slab][elements of a line]    float
 struct SlabCut {
@@ -264,8 +264,8 @@ inline bool ServesPairs(const ops::GridSampler2DShape& s, const std::array<int64
          (base::DTypeSize(s.dtype) != 2 || (s.h - 1) * stride[2] + s.w - 1 < kMost);
 }
 
-// Whether to test vectors of points for something that makes them faster. If several in a row
-// have failed, as at random points, only every eighth vector is tested.
+// Decides whether a vector of points is tested for a property that makes it faster. If several
+// tests in a row have failed, as at random points, only every eighth vector is tested.
 class Trial {
   static constexpr int32_t kMostFailures = 4;
   static constexpr int32_t kPause = 8;
@@ -282,13 +282,13 @@ class Trial {
   int32_t pause_ = 0;
 };
 
-// Images of few points may be joined. Their points are numbered through all images, so that a
-// vector or a batch of up to kJoinedBatch points goes on with the next image's.
+// Images of few points may be joined: points are numbered through all images, so a vector or a
+// batch of up to kJoinedBatch points may continue in the next image.
 inline constexpr int64_t kMostJoinedPoints = 128;
 inline constexpr int64_t kJoinedBatch = 64;
 
-// Whether images have so few points that vectors of their own, of 16 lanes, would be empty in part.
-// What joining prepares takes as long as some vectors.
+// True if separate images would leave many of the 16 lanes of a vector empty. To prepare joined
+// images takes as long as some vectors.
 inline bool JoiningPays(const ops::GridSampler2DShape& s) {
   constexpr int64_t kSize = int64_t{kGroup};
   const int64_t points = s.oh * s.ow;
@@ -354,9 +354,9 @@ struct PointGathers {
   bool joined;  // of images: one after the other, so that a vector holds points of several
 };
 
-// Both gradients: gridGrad by gathers, if it is wanted. inputGrad: some channels of some rows or
-// planes have one owner, who looks at all points of the image or volume and adds the ones that
-// touch them. Workspace: see SlabCut.
+// Both gradients: gridGrad by gathers, if it is wanted. inputGrad: an owner has some channels of
+// some rows or planes. It looks at all points of the image or volume and adds the points that touch
+// its part. Workspace: see SlabCut.
 struct OwnedParts {
   PointGathers grid_grad;
   SlabCut cut;
@@ -373,7 +373,7 @@ inline PointChunks JoinedChunksOf(const ops::GridSampler2DShape& s) {
 
 // Threads take whole images if that shares the work evenly, or if an image is too little work to
 // pay for the barriers between its stages (some 10 us each). The more threads share an image's
-// stages, the longer they wait for each other: eight for a quarter of the time.
+// stages, the longer they wait for each other: eight threads wait a quarter of the time.
 inline bool ByImage(const ops::GridSampler2DShape& s, int threads) {
   if (s.n < threads) return false;
   const int64_t turns = (s.n + threads - 1) / threads * threads;  // images that there is room for
@@ -461,9 +461,9 @@ inline PointChunks BlockChunksOf(const ops::GridSampler3DShape& s) {
   return PointChunksOf(block);
 }
 
-// How many volumes are in work at a time if their channels are in the lanes: one for each thread
-// if that shares the work evenly or a volume is too little work for two threads. One for all if
-// there are too few of them, or if they are large: those gain nothing from it.
+// How many volumes are computed at a time if their channels are in the lanes. One for each thread
+// if that shares the work evenly, or if a volume is too little work for two threads. Else one for
+// all threads; so also if volumes are large, because these gain nothing.
 inline int BlockSlots(const ops::GridSampler3DShape& s, const PointChunks& chunks, int threads) {
   constexpr int64_t kMostBytes = int64_t{1} << 20;
   const bool even = s.n % threads == 0 || s.n >= 4 * int64_t{threads};
@@ -474,8 +474,8 @@ inline int BlockSlots(const ops::GridSampler3DShape& s, const PointChunks& chunk
 }
 
 // Points of a slab, in ascending order. A slab is pixel-major scratch of rows of `pitch` cells, one
-// cell per pixel and one more on both sides. Row r is row first_row + r - 2 of the image, and rows
-// 0 and 1 are nowhere. Taps outside the image fall there or into the side cells.
+// cell per pixel and one more on both sides. Row r is row first_row + r - 2 of the image; rows 0
+// and 1 are no rows of it. Taps outside the image use these two rows or the side cells.
 template <class F>
 struct SlabPoints {
   PointGeometry<F> geometry;

@@ -1,5 +1,5 @@
-// The paths of grid sampling on images and volumes and of its gradients. Each computes everything
-// that a call wants, by what the plan has found out for it. Per target.
+// The paths of grid sampling on images and volumes and of its gradients. Each path computes all
+// results of a call, with its own part of the plan. Per target.
 #if defined(PORTACL_CPU_GRID_SAMPLER_PATHS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef PORTACL_CPU_GRID_SAMPLER_PATHS_INL_H_
 #undef PORTACL_CPU_GRID_SAMPLER_PATHS_INL_H_

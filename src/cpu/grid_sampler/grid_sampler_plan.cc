@@ -12,9 +12,9 @@
 namespace portacl::cpu {
 namespace {
 
-// Kernels with points in the lanes read each channel's taps from lines of their own. Kernels with
-// channels in the lanes share the lines but need a slab first. Up to this many channels the former
-// are faster, on smooth grids by far and on random grids by little.
+// With points in the lanes, each channel's taps come from separate cache lines. With channels in
+// the lanes, channels share lines, but a slab must be made first. Up to this many channels points
+// in the lanes are faster: by far on smooth grids, by little on random grids.
 int64_t MaxDirectChannels(ops::Interpolation interpolation, bool has_windows) {
   const bool slow = GathersAreSlow();
   switch (interpolation) {
@@ -33,9 +33,9 @@ int64_t MaxStridedChannels(ops::Interpolation interpolation) {
   return interpolation == ops::Interpolation::kBicubic ? 2 : 4;
 }
 
-// Elements that are not neighbours along W, of any number of channels: the pixels that a point must
-// have. If channels are no neighbours either, a slab is filled element by element.
-// Elements of 16 bits are read one by one.
+// For strided images: points in the lanes pay if there are at least this many pixels for each
+// point, whatever the number of channels. If channels are no neighbours either, a slab must be
+// filled element by element. Elements of 16 bits are gathered one by one.
 int64_t StridedPixelsPerPoint(const ops::GridSampler2DParams& p) {
   const auto& s = p.shape;
   const int64_t pixels = s.interpolation == ops::Interpolation::kNearest    ? 8
@@ -49,7 +49,7 @@ int64_t StridedPixelsPerPoint(const ops::GridSampler2DParams& p) {
 constexpr int64_t kTinyElements = 16384;
 
 // Cells around the image hold what a tap outside adds: nothing, or a constant. Nearest adds +0 to a
-// cell, which would lose the sign of a constant of -0.
+// cell's value, so a constant of -0 would become +0.
 bool ServesSlab(const ops::GridSampler2DShape& s) {
   if (!IsExtended(s)) return true;
   const bool nearest = s.interpolation == ops::Interpolation::kNearest;

@@ -15,8 +15,8 @@
 namespace portacl::cpu {
 
 // Blocks of channels are copied to a pixel-major slab of the whole plane, see SlabPoints. Each tap
-// of a point is then one or two loads. The workspace is `slabs` of them: one per thread that has an
-// image of its own (by_image), or one per block that the threads work on together.
+// of a point is then one or two loads. The workspace is `slabs` slabs: one for each thread
+// (by_image), or one for each block that the threads compute together.
 struct SamplingGeometry {
   int64_t points;
   ChannelBlocks blocks;

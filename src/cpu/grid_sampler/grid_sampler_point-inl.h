@@ -27,8 +27,8 @@ using PointTag = hn::CappedTag<F, kGroup>;
 template <class D>
 using IndexTag = hn::Rebind<int32_t, D>;
 
-// Truncates coordinates. What does not fit becomes one of the least or greatest integers; on x86
-// without the four instructions that Highway spends on which of them.
+// Truncates coordinates. Too large ones become the least or the greatest integer. On x86 it is not
+// defined which: that saves four instructions of Highway.
 template <class D>
 HWY_INLINE hn::Vec<IndexTag<D>> ToIndex(D d, hn::Vec<D> v) {
   const IndexTag<D> di;
@@ -170,8 +170,8 @@ HWY_INLINE void BilinearWeights(D, V tx, V ux, V ty, V uy, V& nw, V& ne, V& sw, 
   se = hn::Mul(tx, ty);
 }
 
-// The slope along one axis of the value between a bilinear point's taps: along x, with the
-// distances (t, u) along y; along y, where `ne` and `sw` change places, with those along x.
+// The slope along one axis of the value between a bilinear point's taps. Along x: (t, u) are the
+// distances along y. Along y: swap `ne` and `sw`; (t, u) are the distances along x.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V TapSlope(D, V nw, V ne, V sw, V se, V t, V u) {
   return hn::MulAdd(hn::Sub(se, sw), t, hn::Mul(hn::Sub(ne, nw), u));
@@ -213,7 +213,7 @@ HWY_INLINE V CubicTap(D d, V at, const AxisExtent<hn::TFromD<D>>& axis, const Po
 }
 
 // A vector for each axis of a vector of points: references, because SVE's vectors cannot be members
-// of a struct. Nobody looks at the z of images.
+// of a struct. In images z is not used.
 template <class V>
 struct Axes {
   Axes(V& of_x, V& of_y) : x(of_x), y(of_y), z(of_y) {}
@@ -258,8 +258,8 @@ HWY_INLINE hn::Mask<D> AreReplaced(D d, const Geometry& geometry, const Axes<V>&
   return replaced;
 }
 
-// From coordinates on the grid to padded ones, and their slopes; points without taps, unusable and
-// others, are nowhere. `infinite`: of the others; they are infinite, replaced, or in a constant.
+// Turns grid coordinates into padded coordinates, and computes slopes. Points without taps are
+// nowhere. `infinite` names those of them that are usable: infinite, replaced, or in a constant.
 template <class D, class Geometry, class V = hn::Vec<D>, class M = hn::Mask<D>>
 HWY_INLINE void LocatePoints(D d, const Geometry& geometry, const Axes<V>& at, const Axes<V>& slope,
                              M& unusable, M& infinite) {
@@ -292,8 +292,8 @@ HWY_INLINE hn::Mask<D> LocatePoints(D d, const Geometry& geometry, const Axes<V>
   return unusable;
 }
 
-// The same for values. Returns which points have no taps. `instead` gets what these are, where
-// unusable ones are `unusable_value`; of others, what their taps outside are.
+// The same for values. Returns which points have no taps. `instead` gets these points' values
+// (`unusable_value` for unusable ones), and for other points the value of taps outside.
 template <class D, class Geometry, class V = hn::Vec<D>>
 HWY_INLINE hn::Mask<D> LocateValues(D d, const Geometry& geometry, const Axes<V>& at,
                                     V unusable_value, V& instead) {
@@ -309,8 +309,8 @@ HWY_INLINE hn::Mask<D> LocateValues(D d, const Geometry& geometry, const Axes<V>
   return hn::Or(unusable, infinite);
 }
 
-// Whether no padding concerns any of these points: strictly inside, with all taps. `to` gets their
-// coordinates, which otherwise mean nothing. (Reflection rounds even inside.)
+// True if padding matters for no point: all are strictly inside, with all taps. Only then `to`
+// holds their coordinates. (Reflection rounds even points inside.)
 template <class D, class Geometry, class V = hn::Vec<D>>
 HWY_INLINE bool LocateInside(D d, const Geometry& geometry, const Axes<V>& grid,
                              const Axes<V>& to) {

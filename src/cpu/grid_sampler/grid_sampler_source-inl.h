@@ -33,8 +33,8 @@ struct TapWindow {
 };
 inline constexpr int32_t kMaxWindowRows = 4;
 
-// Only floats in 512 bits, where one instruction looks 16 lanes up in 32 elements. With two of 8
-// and a blend, to find and read a window takes longer than to gather.
+// Only for floats in 512 bits: there one instruction looks up 16 lanes in 32 elements. With two
+// instructions of 8 lanes and a blend, a window takes longer than a gather.
 inline constexpr bool kHasFloatWindows = HWY_TARGET == HWY_AVX3;
 
 #if HWY_TARGET == HWY_AVX3
@@ -44,8 +44,8 @@ using WindowVec = hn::Vec<WindowTag>;
 using WindowIndex = hn::Vec<IndexTag<WindowTag>>;
 
 // The window of the pixels at (column, row). They are inside the image, and so are their neighbours
-// up to `reach` columns and rows away. It spans the first and the last lane; if other lanes lie
-// outside of it, there is none. `column` and `row` become places in the window.
+// up to `reach` columns and rows away. The window spans the first and the last lane. If another
+// lane lies outside, there is no window. `column` and `row` become places in the window.
 HWY_INLINE TapWindow FindWindow(const VolumeStrides& size, int32_t reach, WindowIndex& column,
                                 WindowIndex& row) {
   const IndexTag<WindowTag> di;
@@ -69,8 +69,8 @@ HWY_INLINE TapWindow FindWindow(const VolumeStrides& size, int32_t reach, Window
   return {int64_t{top} * size.row + left, count};
 }
 
-// The same of the elements at (column, row, plane) of images or volumes, which have all their next
-// neighbours inside.
+// The same for elements at (column, row, plane) of images or volumes, with all next neighbours
+// inside.
 template <int kAxes>
 HWY_INLINE TapWindow FindWindow(const VolumeStrides& size, WindowIndex& column, WindowIndex& row,
                                 WindowIndex& plane) {
@@ -90,8 +90,8 @@ HWY_INLINE TapWindow FindWindow(const VolumeStrides& size, WindowIndex& column, 
   return window;
 }
 
-// The row below a window's last one, `line`: the next row of points looks there, and no prefetcher
-// follows a grid that crosses the rows. Not into L1, which many channels fill.
+// Fetches the row below a window's last row `line`: the next row of points reads it, and no
+// prefetcher follows a grid across rows. Not into L1, which many channels fill.
 HWY_INLINE void FetchRowBelow(const float* line, int32_t row_stride) {
   FetchElement<2>(line, row_stride);
 }
@@ -203,8 +203,8 @@ HWY_INLINE void ForGridVectors(const PointStrides& grid_at, const T* grid, int64
 
 // ---- joined images ------------------------------------------------------------------------------
 
-// Of kLength points that begin with point k of an image: their images, and their elements of a
-// tensor of values, from [k] on, as offsets from that image's.
+// For kLength points from point k of an image on: offsets of their images, and of their elements in
+// a tensor of values, relative to that image; entries from [k] on.
 template <int64_t kLength>
 struct JoinedImages {
   int64_t points;  // of an image
@@ -214,8 +214,8 @@ struct JoinedImages {
   int64_t point_elements;  // of the images, for each point
   int64_t fetched;         // elements that so many points are fetched ahead, or 0
 
-  // `image_elements`: from image to image. The strides are of the tensor of values, which is of the
-  // points `value_at`.
+  // `image_elements`: the distance from image to image. `value_at`: strides of the points in the
+  // tensor of values.
   void Prepare(const ops::GridSampler2DShape& s, int64_t image_elements,
                const std::array<int64_t, 4>& value_stride, const PointStrides& value_at) {
     points = s.oh * s.ow;
@@ -234,8 +234,8 @@ struct JoinedImages {
     }
   }
 
-  // Fetches the lines for the points two vectors behind point k of the image at `from`, if points
-  // read most lines of the images. No prefetcher finds them.
+  // Fetches the lines for the points two vectors after point k of the image at `from`, if points
+  // read most lines of the images. Hardware does not prefetch these lines.
   template <class T>
   HWY_INLINE void FetchAhead(const T* from, int64_t k) const {
     const int64_t first = k * point_elements + 2 * fetched;
@@ -278,8 +278,8 @@ HWY_INLINE hn::Vec<D> GatherElements(D d, const T* base, hn::Vec<IndexTag<D>> at
   }
 }
 
-// Elements base[at] of each lane and their neighbours to the right. kPairs: ServesPairs() or
-// ServesVolumePairs() says that each is read with its neighbour.
+// Elements base[at] of each lane and their neighbours to the right. kPairs: each element is read
+// together with its neighbour, as ServesPairs() or ServesVolumePairs() allows.
 template <bool kPairs, class D, class T, class V = hn::Vec<D>>
 HWY_INLINE void GatherRow(D d, const T* base, hn::Vec<IndexTag<D>> at, int32_t pixel, V& west,
                           V& east) {
@@ -326,8 +326,8 @@ struct TapSource {
     }
   }
 
-  // The places of elements inside, in every channel. `at`: the element; for 16-bit types that are
-  // read in pairs, it or its left neighbour. `east`: 1 if it is the neighbour.
+  // Places of elements inside, in every channel. `at`: the element, or its left neighbour for some
+  // 16-bit elements that are read in pairs. `east`: 1 if `at` is the left neighbour.
   template <class T>
   HWY_INLINE void PlaceElements(VI column, VI row, VI plane, VI& at, VI& east) const {
     const bool in_pairs = kPairs && sizeof(T) == 2;
@@ -361,7 +361,7 @@ struct TapSource {
 
   bool wraps() const { return geometry.rule.padding == ops::Padding::kCircular; }
 
-  // What a sum or a slope takes for taps outside: the rule's constant, or `otherwise` if there is
+  // The value of taps outside in a sum or a slope: the padding's constant, or `otherwise` if it has
   // none.
   HWY_INLINE V Nothing(F otherwise) const {
     const PointRule& rule = geometry.rule;
@@ -370,8 +370,8 @@ struct TapSource {
   }
 
   // Calls use(gather) for points strictly inside: gather(channel, plane, nw, ne, sw, se)
-  // reads the taps in the plane above them (0) or below them (1). kWindows: there may be windows.
-  // `image`: each lane's image, as an offset from the channel's.
+  // reads the taps in the plane above them (0) or below them (1). kWindows: windows may be used.
+  // `image`: offset of each lane's image in the channel.
   template <bool kWindows, class Use>
   HWY_INLINE void WithTapsInside(const Axes<V>& point, VI image, Trial& window_trial,
                                  const Use& use) const {
@@ -402,8 +402,8 @@ struct TapSource {
 
   // The same for points anywhere. Rows of taps are read from the nearest pairs inside:
   //
-  //   nw ne    at `upper`     Which taps they are, KeepTaps() finds out. Points without taps have
-  //   sw se    at `lower`     the coordinate kNowhere.
+  //   nw ne at `upper` KeepTaps() finds out which taps they are. Points without taps have sw se at
+  //   `lower` the coordinate kNowhere.
   template <class Use>
   HWY_INLINE void WithTaps(const Axes<V>& point, VI image, V nothing, const Use& use) const {
     const D d;

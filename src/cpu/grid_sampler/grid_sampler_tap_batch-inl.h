@@ -1,5 +1,5 @@
-// The taps of bilinear and trilinear points, a batch of them at a time: where they are and their
-// weights, for kernels that then go point by point. The same of bicubic and tricubic points. Per
+// Places and weights of taps, for a batch of bilinear, trilinear, bicubic
+// or tricubic points at a time. Kernels then go point by point. Per
 // target.
 #if defined(PORTACL_CPU_GRID_SAMPLER_TAP_BATCH_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef PORTACL_CPU_GRID_SAMPLER_TAP_BATCH_INL_H_
@@ -37,8 +37,8 @@ HWY_INLINE VI BitsBelow(DI di, VI at, int64_t extent, int32_t value) {
                             hn::Set(di, value));
 }
 
-// Which taps of points are in [first, end) of axis kAxis, wherever they are on the other axes.
-// `at`: the points' first taps on that axis.
+// Which taps of points are in [first, end) of axis kAxis; the other axes are not checked. `at`: the
+// points' first taps on that axis.
 template <int kAxes, int kAxis, class DI, class VI = hn::Vec<DI>>
 HWY_INLINE VI TapsAlong(DI di, VI at, int64_t first, int64_t end) {
   constexpr int32_t kLow = (kAxis == 0 ? 0x55 : kAxis == 1 ? 0x33 : 0x0F) & kAllTaps<kAxes>;
@@ -147,8 +147,8 @@ struct CubicGroup {
   HWY_ALIGN int32_t index[kAxes][4][kGroup];
 };
 
-// The weights and, with kSlopes, slopes of located points from place `i` of the group on. True
-// where all taps of all of them are inside; far beyond, reflected ones may be rounded.
+// The weights and, with kSlopes, slopes of located points from place `i` of the group on. True if
+// all taps of all points are inside. (Taps reflected from far outside may be rounded.)
 template <bool kSlopes, class Geometry, class F, class V = hn::Vec<PointTag<F>>>
 HWY_INLINE bool WeighCubic(const Geometry& geometry, const Axes<V>& at, size_t i,
                            CubicGroup<F, Geometry::kAxes>* group) {
@@ -232,7 +232,7 @@ HWY_INLINE void AddProduct(bool is_first, V factor, V v, V& sum) {
 
 // Slopes and value of bicubic points, or of tricubic ones in plane `k`: one channel of many points,
 // or many channels of one point in the lanes. row(k, j, v0, v1, v2, v3) reads a row of taps;
-// weight(axis, tap) and slope(axis, tap) are the coefficients'.
+// weight(axis, tap) and slope(axis, tap) give the coefficients and their slopes.
 template <class D, class Row, class Weight, class Slope, class V = hn::Vec<D>>
 HWY_INLINE void PlaneSlopes(D d, size_t k, const Row& row, const Weight& weight, const Slope& slope,
                             V& x, V& y, V& value) {
@@ -301,8 +301,8 @@ HWY_INLINE void GatherCubicRow(const Source& source, const T* channel, typename 
   GatherRow<Source::kInPairs>(d, from + 2 * int64_t{size.pixel}, first, size.pixel, v2, v3);
 }
 
-// A tap of a vector of points anywhere: `nothing` if it is outside, which `outside` says.
-// `image`: as of WithTaps().
+// A tap of a vector of points anywhere. The mask `outside` gets the taps outside; their value is
+// `nothing`. `image`: as for WithTaps().
 template <class Source, class T, class Group, class V = typename Source::V,
           class M = hn::Mask<typename Source::D>>
 HWY_INLINE V GatherCubicTap(const Source& source, const T* channel, const Group& group, size_t tap,
@@ -332,8 +332,8 @@ HWY_INLINE VI PairOf(const Source& source, VI column, VI next) {
   return hn::Min(hn::Max(lower, hn::Zero(di)), hn::Set(di, source.size.width - 2));
 }
 
-// Taps `tap`, an even one, and the next of a vector of points of images anywhere: `nothing` if
-// they are outside, which the masks say. Only if ArePairs() says so.
+// Taps `tap` (even) and tap + 1 of a vector of points of images anywhere. The masks get the taps
+// outside; their value is `nothing`. Only if ArePairs() is true.
 template <class Source, class T, class Group, class V = typename Source::V,
           class M = hn::Mask<typename Source::D>>
 HWY_INLINE void GatherCubicPair(const Source& source, const T* channel, const Group& group,
@@ -359,8 +359,8 @@ HWY_INLINE void GatherCubicPair(const Source& source, const T* channel, const Gr
   second = choose(next, second_outside);
 }
 
-// Whether GatherCubicPair() serves all of a vector of points: far away, reflected taps may be
-// apart.
+// Whether GatherCubicPair() serves a whole vector of points: taps reflected from far away may not
+// be neighbours.
 template <class Source, class Group>
 HWY_INLINE bool ArePairs(const Source& source, const Group& group) {
   static_assert(Source::kAxes == 2 && Source::kInPairs);
@@ -376,8 +376,8 @@ HWY_INLINE bool ArePairs(const Source& source, const Group& group) {
 }
 
 // Calls use(read) for points anywhere: read(channel, row, v0, v1, v2, v3, none0, none1, none2,
-// none3) reads row `row` (tap / 4) of their taps. Taps outside are `nothing`; the masks say which
-// these are.
+// none3) reads row `row` (tap / 4) of their taps. Taps outside have the value `nothing`; the masks
+// name them.
 template <class Source, class Group, class V, class Use>
 HWY_INLINE void WithCubicRows(const Source& source, const Group& group, typename Source::VI image,
                               V nothing, const Use& use) {

@@ -8,11 +8,11 @@
 
 namespace portacl::cpu {
 
-// Of every page that starts inside the n elements at `from`: fetches the first lines of the page
-// some pages further on. Prefetchers stop at the end of a (physical) page. The first lines of the
-// next one, and its address translation, are waited for in full, at every page of 4 KiB. Fetching
-// beyond the end of a tensor does no harm. Always inline: GCC takes a function that only fetches
-// for one without effect and drops its calls.
+// For every page that starts inside the n elements at `from`: fetches the first lines of a page
+// some pages ahead. Hardware prefetchers stop at the end of a (physical) page. So at every page of
+// 4 KiB the program would wait for the first lines and the address translation. Fetching beyond the
+// end of a tensor does no harm. Always inline: GCC thinks that a function that only fetches has no
+// effect, and drops its calls.
 template <class T>
 HWY_INLINE void FetchPagesAhead(const T* from, int64_t n) {
   constexpr uintptr_t kPage = 4096, kAhead = 4 * kPage, kLine = 64;
@@ -26,8 +26,8 @@ HWY_INLINE void FetchPagesAhead(const T* from, int64_t n) {
   }
 }
 
-// Fetches from[index] into the caches from L1 (kLocality 3) or from L2 on (2), to read or (kWrite
-// 1) to write it. A place that does not exist does no harm, whatever the index.
+// Fetches from[index] into L1 (kLocality 3) or only into L2 and below (2), to read or (kWrite 1) to
+// write it. An address that is not mapped does no harm, whatever the index.
 template <int kLocality, int kWrite = 0, class T>
 HWY_INLINE void FetchElement(const T* from, int64_t index) {
   const int64_t offset = index * int64_t{sizeof(T)};

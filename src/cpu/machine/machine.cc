@@ -73,8 +73,8 @@ const Machine& RealMachine() {
 }
 
 #ifdef PORTACL_TEST_MACHINES
-// Null if the variable is not set. A name that is not there ends the process. A test that went on
-// would say nothing about the machine that it was to be for.
+// Null if the variable is not set. An unknown name ends the process, because a test would otherwise
+// run for the wrong machine.
 const Machine* MachineOfEnvironment() {
   const char* const wanted = base::settings::ReadText("PORTACL_TEST_MACHINE");
   if (*wanted == '\0') return nullptr;

@@ -16,8 +16,8 @@ inline constexpr int64_t kKiB = 1 << 10;
 inline constexpr int64_t kMiB = 1 << 20;
 
 // Constant, name, vendor, instruction sets, CPUs, second and last cache level. The facts are as the
-// system shows them: of the virtual machines behind the figures of the docs; of an Arm server; of
-// the smallest machine (its second level is the last); and of a large server.
+// system shows them: for the virtual machines of the figures in docs, an Arm server, the smallest
+// machine (its second cache level is the last), and a large server.
 #define PORTACL_NAMED_MACHINES(MACHINE)                                                        \
   MACHINE(kGraniteRapids, "granite_rapids", Vendor::kOther, kAvx512, 2, 2 * kMiB, 480 * kMiB)  \
   MACHINE(kEmeraldRapids, "emerald_rapids", Vendor::kOther, kAvx512, 16, 2 * kMiB, 260 * kMiB) \

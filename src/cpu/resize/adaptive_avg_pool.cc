@@ -171,8 +171,8 @@ class AdaptiveAvgPool {
     StoreRows(rows, count, sums);
   }
 
-  // Rows of each lane, 0 for a lane without one: no sum is -0, so that changes none. Several follow
-  // each other in memory.
+  // Adds one row for each lane; a lane without a row adds 0, which changes no sum, because no sum
+  // is -0. `rows` rows follow each other in memory.
   void AddRows(const std::array<const T*, kLanes>& from, int64_t rows, const F* of_d, const F* of_h,
                bool fresh, F* columns, F* sums) const {
     const D tag;
@@ -348,8 +348,8 @@ class AdaptiveAvgPool {
     }
   }
 
-  // A row of a gradient's sources, each divided by the extents of its window, to channels that
-  // stand side by side.
+  // Divides each source of a gradient's row by the extents of its window. In the result channels
+  // lie side by side.
   void DivideRow(const T* from, int64_t d, int64_t h, F* to) const {
     constexpr int64_t kFew = 4;  // vectors at a time
     const D tag;
@@ -392,8 +392,8 @@ class AdaptiveAvgPool {
     });
   }
 
-  // Some destinations of a row. Their sources and they are from columns 0 on at `from` and `to`.
-  // Of lines of a window, and without `to`, sums are in `partial`.
+  // Some destinations of a row. `from` and `to` point to column 0 of sources and destinations. For
+  // lines of a window, and without `to`, sums go to `partial`.
   template <class S>
   struct Windows {
     const Row& row;
@@ -517,9 +517,9 @@ class AdaptiveAvgPool {
     }
   }
 
-  // kVectors vectors of channels from `first` on; the ones that would end behind the last channel
-  // end there. Not kWhole: the lanes of one that there are, by any strides. Returns how many
-  // channels these are.
+  // kVectors vectors of channels from `first` on; a vector that would reach behind the last channel
+  // begins earlier. Without kWhole: one vector's existing lanes, with any strides. Returns the
+  // number of channels.
   template <size_t kVectors, bool kWhole, class S>
   HWY_INLINE int64_t SumChannels(const Windows<S>& some, int64_t first) const {
     const D tag;
@@ -604,8 +604,8 @@ class AdaptiveAvgPool {
 
   // ---- both -------------------------------------------------------------------------------------
 
-  // Which extents divide. A copy stays in registers, as the plan does not: stores of vectors may be
-  // to anything.
+  // Which extents divide. A local copy stays in registers. The plan would not, because for the
+  // compiler a vector store may change it.
   struct Division {
     bool d, h, w, multiplies;
     F last;

@@ -64,8 +64,8 @@ void InvertExtents(AdaptiveAvgPoolGeometry* g) {
   if (g->multiplies) for_all([](double* extent) { *extent = 1 / *extent; });
 }
 
-// Rows of destinations with the same run along D, and scratch for the sources that they divide.
-// False if it is too large.
+// Sets groups of destination rows with the same run along D, and the scratch for their divided
+// sources. False if the scratch is too large.
 bool SetGroups(const AdaptiveAvgPoolParams& p, uint64_t size, AdaptiveAvgPoolGeometry* g) {
   constexpr double kDivided = 128 << 10;  // bytes, of the second cache level
   constexpr double kMostDivided = double{1u << 31};

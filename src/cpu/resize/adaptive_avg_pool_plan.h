@@ -1,13 +1,13 @@
 // Which calls of adaptive average pooling the kernels serve, and how they cut the work.
 //
-// Both directions are one: destinations add up windows of sources. Forward, sums are divided by the
-// extents of their windows; backward, sources are, before they are added. Neighbours with the same
-// window (a run) have the same result, which is computed once: a row of destinations has a sum for
-// each run along W, and serves all rows of its runs along D and H.
+// Both directions do the same: destinations add up windows of sources. Forward, sums are divided by
+// the extents of their windows; backward, sources are divided before they are added. Neighbours
+// with the same window (a run) have the same result, which is computed once: a row of destinations
+// has a sum for each run along W, and serves all rows of its runs along D and H.
 //
-// The lanes of a vector are such rows. Their sources become columns, some at a time; the elements
-// of a few channels that stand side by side are columns by themselves. Of more channels lanes are
-// channels, and sources are columns as they are; the ones of a gradient are divided in a copy of
+// The lanes of a vector are such rows. Their sources are transposed to columns, some at a time.
+// If a few channels lie side by side, each channel's elements are columns. With more channels,
+// lanes are channels and nothing is transposed; a gradient's sources are divided in a copy of
 // some rows.
 #ifndef PORTACL_CPU_RESIZE_ADAPTIVE_AVG_POOL_PLAN_H_
 #define PORTACL_CPU_RESIZE_ADAPTIVE_AVG_POOL_PLAN_H_
@@ -23,7 +23,7 @@
 namespace portacl::cpu {
 
 // Destinations [first, last) that add up the sources [begin, end). Forward, a sum is divided by
-// their number `extent`, which backward is 1.
+// `extent`, the number of sources; backward `extent` is 1.
 struct PoolRun {
   int64_t begin;
   int64_t end;
@@ -74,8 +74,8 @@ struct AdaptiveAvgPoolPlan : base::PathPlan<AdaptiveAvgPoolGeometry> {};
 inline constexpr int64_t kPoolChunk = 4096;
 inline constexpr int64_t kPoolVectors = 8;
 
-// `lanes` of a vector. Null where too few of them would be used, tables would be too large, or
-// float32 does not hold the sums of bytes.
+// `lanes` of a vector. Null if too few lanes would be used, tables would be too large, or float32
+// cannot hold the sums of bytes.
 std::optional<AdaptiveAvgPoolPlan> PlanAdaptiveAvgPool(const ops::AdaptiveAvgPoolParams& params,
                                                        int64_t lanes);
 

@@ -1,6 +1,6 @@
-// The nearest forward kernels. They copy bits: the elements are unsigned integers of their size.
-// Destination rows are written one after the other, strictly forward; a source row that feeds
-// several of them is read again from the cache.
+// The nearest forward kernels. They copy bits: elements are handled as unsigned integers of the
+// same size. Destination rows are written one after the other, strictly forward; a source row that
+// feeds several of them is read again from the cache.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/resize/nearest.cc"
 #include "cpu/vector/highway.h"
@@ -29,8 +29,8 @@ using Params = ops::UpsampleNearestExactParams;
 
 // ---- permutation of one vector ------------------------------------------------------------------
 
-// The vectors that the permute path works on. Where 16-bit lanes cannot be permuted, bytes of a
-// 128-bit block can.
+// The vectors of the permute path. If 16-bit lanes cannot be permuted, the bytes of a 128-bit block
+// are.
 #if HWY_TARGET == HWY_AVX3 || HWY_HAVE_SCALABLE
 template <class T>
 using PermuteTag = hn::ScalableTag<T>;
@@ -79,8 +79,8 @@ HWY_INLINE void StoreVector(hn::Vec<D> v, D d, T* to, bool stream) {
   hn::StoreU(v, d, to);
 }
 
-// The blocks that a tile has of each of its rows, by value: stores of vectors may change whatever
-// has an address, for all that the compiler knows.
+// A tile's blocks of each row, by value: for the compiler a vector store may change every object in
+// memory.
 struct RowBlocks {
   int64_t first;     // where they repeat, a multiple of the period
   int64_t repeated;  // the end of the vectors that repeat
@@ -261,8 +261,8 @@ HWY_INLINE void WriteRow(const NearestForwardKernelPlan& plan, const NearestTile
   }
 }
 
-// Calls row(offset of the source, their own, count) for the rows of a tile, as many as `most` at a
-// time where they follow each other in a plane and have one source.
+// Calls row(offset of the source, offset of the rows, count) for the rows of a tile: up to `most`
+// rows at a time if they follow each other in a plane and have one source.
 template <class Row>
 HWY_INLINE void ForRows(const NearestForwardKernelPlan& plan, const NearestTile& box, int64_t most,
                         const Row& row) {
@@ -303,8 +303,8 @@ HWY_NOINLINE void WriteStagedTile(const Params& p, const NearestForwardKernelPla
   }
 }
 
-// Rows of at most so many bytes are written two at a time where each source has as many: their own
-// work counts, not the caches'. Other ratios would have a branch that no CPU foresees.
+// Rows of at most this many bytes are written two at a time if each source row has two rows: for
+// short rows instructions count, not caches. With other ratios no CPU would predict the branch.
 inline constexpr int64_t kMostShortRowBytes = 256;
 
 // Through the caches, where a source row's vectors are permuted once for two short rows.

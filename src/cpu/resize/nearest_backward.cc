@@ -2,8 +2,8 @@
 //
 // Every path computes, per destination, the sum over its rows of sources and in each row over its
 // columns, in that order, from +0 in the compute type, rounded once. A sum that starts from +0 is
-// never -0 (round to nearest), so that adding +0 for a source that is not there changes no bit: the
-// paths use that wherever lanes have different numbers of sources.
+// never -0 (round to nearest), so adding +0 changes no bit. Paths add +0 for a missing source if
+// lanes have different numbers of sources.
 //
 //   path           when                                  how
 //   x1 ... x4      equal ratio, W contiguous             _ratio.cc: de-interleaving loads, adds
@@ -16,8 +16,8 @@
 //   scatter        few destinations have a source        below: zeros, then each source
 //
 // Where W is not contiguous, a tile is packed to or from the stack around the same code; the wide
-// path reads and writes any strides. Of volumes whose sources alone have contiguous channels, the
-// sums of a tile are turned on the stack.
+// path reads and writes any strides. If only the sources of a volume have contiguous channels, a
+// tile's sums are transposed on the stack.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/resize/nearest_backward.cc"
 #include "cpu/vector/highway.h"
@@ -49,8 +49,8 @@ namespace {
 
 // ---- few sources --------------------------------------------------------------------------------
 
-// Few destinations have a source and no two columns have the same one: zeros everywhere, then the
-// sums of rows, each in its place.
+// For few destinations with a source, and one column for each: writes zeros everywhere, then each
+// sum of rows in its place.
 
 template <class T>
 void ClearTile(const Tile<T>& t) {
@@ -224,8 +224,8 @@ Tile<T> MakeTile(const Params& p, const NearestBackwardKernelPlan& plan, int64_t
           .stream = plan.stream && aligned};
 }
 
-// The same tile with contiguous rows on the stack, on the sides where W is not contiguous. The plan
-// has cut the tiles so that they fit.
+// The same tile, with contiguous rows on the stack instead of a side whose W is not contiguous. The
+// plan's tiles fit the stack.
 template <class T>
 void SumPackedTile(const Params& p, const NearestBackwardKernelPlan& plan, Tile<T> t) {
   alignas(64) BitsOf<T> source_bits[kNearestPackedSourceBytes / sizeof(T)];

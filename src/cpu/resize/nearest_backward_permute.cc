@@ -64,9 +64,9 @@ HWY_INLINE hn::Vec<hn::RebindToSigned<D>> LoadIndex(D, const int8_t* index) {
   }
 }
 
-// sum + the sources that one row has for a block of at most Lanes(d) destinations. Each destination
-// has at most kVectors columns, all inside a window of kVectors vectors at `from`. kFull: each has
-// kVectors - 1 or kVectors. `index`: see NearestBackwardKernelPlan.
+// Returns sum plus one row's sources for a block of at most Lanes(d) destinations. Each destination
+// has at most kVectors columns, all inside a window of kVectors vectors at `from`. kFull: each
+// destination has kVectors - 1 or kVectors columns. `index`: see NearestBackwardKernelPlan.
 template <int kVectors, bool kFull, bool kPartial, class D, class T, class V = hn::Vec<D>>
 HWY_INLINE V AddPermuted(D d, const T* from, int64_t count, const int8_t* index, V sum) {
   const auto zero = hn::Zero(d);

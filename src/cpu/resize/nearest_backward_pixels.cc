@@ -17,15 +17,15 @@ HWY_BEFORE_NAMESPACE();
 namespace portacl::cpu::HWY_NAMESPACE {
 namespace {
 
-// Where several source pixels share a page of 4 KiB and are too many for registers, reading them in
-// turn costs a third of the speed: they are read one after the other, see SumTileByPixel.
+// If several source pixels share a page of 4 KiB, and are too many for registers, reading them in
+// turn costs a third of the speed. They are read one after the other then: see SumTileByPixel.
 template <class T>
 inline constexpr int64_t kHalfPage = 2048 / static_cast<int64_t>(sizeof(T));
 
-// How far ahead the source pixels of a row are fetched, in elements: every line by an instruction,
-// as prefetchers do not follow short stretches of several rows in turn. 1 KiB; what is fetched
-// 4 KiB ahead comes at three quarters of the speed. Of large pixels, each a stream of its own, the
-// same line some pixels on.
+// How far ahead a row's source pixels are fetched, in elements. Every line is fetched by an
+// instruction, because hardware does not follow short stretches of several rows in turn. The
+// distance is 1 KiB; 4 KiB has three quarters of the speed. Large pixels are separate streams: the
+// same line is fetched some pixels ahead.
 template <class T>
 int64_t PixelFetchDistance(int64_t column_stride) {
   constexpr int64_t kElements = kHalfPage<T> / 2;
@@ -44,7 +44,7 @@ HWY_INLINE void FetchLines(const T* from) {
 }
 
 // Sums the cell of one destination pixel, depth x rows x columns source pixels, with the sums in
-// registers. kFetch: memory is read from further than the caches.
+// registers. kFetch: the sources are not in the caches.
 template <class T, bool kFetch>
 struct RegisterPixelCell {
   using D = ComputeTag<T>;

@@ -29,8 +29,8 @@ std::pair<int64_t, int64_t> CountRange(const ops::NearestAxis& axis) {
   return {fewest, most};
 }
 
-// Prepares the permute path for rows of columns, or of columns of so many channels; false where a
-// block would need too large a window.
+// Prepares the permute path for rows of columns, or of columns times `channels`. False if a block
+// would need too large a window.
 bool MakePermutation(const ops::NearestAxis& w, int64_t channels, int64_t lanes,
                      NearestBackwardKernelPlan& plan) {
   const auto [fewest, most] = CountRange(w);
@@ -151,8 +151,8 @@ int64_t MaxSourceRows(const Params& p, int64_t rows) {
   return most;
 }
 
-// Cuts tiles of one channel that fit the stack: squarish, so that a transposed image is walked
-// along both axes at once. False where even the smallest does not fit.
+// Cuts tiles of one channel that fit the stack: nearly square, so that a transposed image is read
+// along both axes at once. False if even the smallest tile does not fit.
 bool CutPackedTiles(const Params& p, const NearestBackwardTarget& target, int64_t element_size,
                     NearestBackwardKernelPlan& plan) {
   const int64_t most_planes = std::max<int64_t>(CountRange(p.d).second, 1);
@@ -200,8 +200,8 @@ std::vector<int64_t> DestinationsWithSources(const ops::NearestAxis& axis) {
   return destinations;
 }
 
-// Whether few destinations have sources, and rows or pixels are contiguous. What the other paths do
-// for a vector of destinations costs about as much as one destination with sources here.
+// True if few destinations have sources, and rows or pixels are contiguous. One destination with
+// sources costs about as much here as a vector of destinations on other paths.
 bool MayScatter(const Params& p, const NearestBackwardKernelPlan& plan, int64_t channels,
                 int64_t lanes) {
   const bool contiguous = plan.path == Path::kPixels
@@ -215,8 +215,8 @@ bool MayScatter(const Params& p, const NearestBackwardKernelPlan& plan, int64_t 
              Elements(p.d.in, p.h.in, p.w.in);
 }
 
-// Of single sources: small planes that follow each other on both sides, some of them as a row of a
-// tile's size at most.
+// For single sources: joins small planes that follow each other on both sides into rows of at most
+// a tile's size.
 void JoinPlanes(const Params& p, const NearestSide& from, const NearestSide& to,
                 int64_t element_size, NearestBackwardKernelPlan& plan) {
   constexpr int64_t kMost = 64;  // sources
@@ -261,8 +261,8 @@ const char* PathName(const Params& p, const NearestBackwardKernelPlan& plan) {
   }
 }
 
-// Dense pixels of a row that keeps its width are one pixel, and rows of an image that keeps its
-// height.
+// If a row keeps its width, its dense pixels become one pixel; if an image keeps its height, its
+// rows do.
 Params JoinIdentities(Params p) {
   const auto join = [&p](size_t stride, ops::NearestAxis* axis) {
     const auto& from = p.grad_output_stride;

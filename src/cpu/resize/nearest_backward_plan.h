@@ -47,17 +47,17 @@ struct NearestBackwardKernelPlan {
   int64_t dense_bytes = 0;
   bool pack_from = false;  // rows of gradOutput are not contiguous
   bool pack_to = false;    // rows of gradInput are not contiguous; kPixels: its channels are not
-  // Not empty: few destinations have a source, in one column each. The destination column of each
-  // source column; where joined > 0, the destination of each source in a row of `joined` planes.
+  // Not empty if few destinations have a source, in one column each: each source column's
+  // destination column; if joined > 0, each source's destination in a row of `joined` planes.
   std::vector<int64_t> place;
   int64_t joined = 0;  // planes that follow each other on both sides are taken so many at a time
   NearestTiling tiling;
   std::array<int64_t, 4> from_stride{};  // gradOutput
   std::array<int64_t, 4> to_stride{};    // gradInput
 
-  // The permute paths, on rows of columns, or of columns times channels where pixels are small and
-  // dense (flat). Block b holds the `lanes` destination columns from BlockColumn(b) on; its
-  // sources stand in a window of `vectors` vectors from source column window[b] on.
+  // The permute paths work on rows of columns or, if pixels are small and dense (flat), of columns
+  // times channels. Block b holds the `lanes` destination columns from BlockColumn(b) on. Its
+  // sources lie in a window of `vectors` vectors from source column window[b] on.
   //
   //   index[(b * vectors + phase) * lanes + lane] = place in the window of the phase-th source of
   //                                                 column BlockColumn(b) + lane, or -1
@@ -92,8 +92,8 @@ struct NearestBackwardPlan : base::PathPlan<NearestBackwardKernelPlan> {
       "x1", "x2", "x3", "x4", "permute", "wide", "channels_last", "packed", "scatter"};
 };
 
-// Chooses the path, makes the tables and cuts the tiles of a plane of destinations. None where
-// `path` is one that does not serve the call.
+// Chooses the path, makes the tables and cuts the tiles of a plane of destinations. None if `path`
+// does not serve the call.
 std::optional<NearestBackwardPlan> PlanNearestBackward(
     const ops::UpsampleNearestExactBackwardParams& params, int64_t element_size,
     const NearestBackwardTarget& target, std::string_view path);

@@ -37,8 +37,8 @@ HWY_INLINE V AddSources(D d, const T* from, V sum) {
   }
 }
 
-// What adds source rows to the sums of a destination row of n >= Lanes(d) columns. A block is
-// Lanes(d) columns; the last one ends with the row and overlaps its neighbour: the same values are
+// Adds source rows to the sums of a destination row of n >= Lanes(d) columns. A block is Lanes(d)
+// columns. The last block ends with the row and overlaps its neighbour: there the same values are
 // written twice.
 template <int kRatio, class D, class T>
 struct RatioRow {
@@ -79,8 +79,8 @@ struct RatioRow {
     ClearRow(D(), to + j, std::min(end * Length(D()), n) - j, stream);
   }
 
-  // A whole destination row with its sums in registers, of `rows` source rows in each of `depth`
-  // planes.
+  // Computes a whole destination row with sums in registers, from `rows` source rows in each of
+  // `depth` planes.
   HWY_INLINE void Sum(const T* from, int64_t depth, int64_t rows, T* to) const {
     const D d;
     const int64_t lanes = Length(d);
@@ -127,9 +127,9 @@ HWY_NOINLINE void SumTileInRegisters(const Params& p, const Tile<T>& t) {
       p, t, [&](const T* from, int64_t rows, T* to) HWY_ATTR { row.Sum(from, t.depth, rows, to); });
 }
 
-// Whether rows of n columns take longer with 512-bit vectors than with 256-bit ones, as measured on
-// Zen 4: where they are not whole lines, every 512-bit load and store touches two of them.
-// float16's conversions of 512 bits are slower than twice as many of 256.
+// True if rows of n columns take longer with 512-bit vectors than with 256-bit vectors (measured on
+// Zen 4). If rows are not whole lines, every 512-bit load and store touches two lines. For float16,
+// a conversion of 512 bits is slower than two of 256 bits.
 template <class T, class D>
 constexpr bool TooWide(D d, int64_t n) {
   if (sizeof(hn::Vec<D>) <= 32) return false;

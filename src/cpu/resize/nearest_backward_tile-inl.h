@@ -1,4 +1,4 @@
-// Nearest backward: a tile of destinations, and its sums source row by source row. Per
+// Nearest backward: a tile of destinations, and its summation source row by source row. Per
 // target.
 #if defined(PORTACL_CPU_RESIZE_NEAREST_BACKWARD_TILE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef PORTACL_CPU_RESIZE_NEAREST_BACKWARD_TILE_INL_H_
@@ -88,8 +88,8 @@ HWY_INLINE void ForEachRow(const Params& p, const Tile<T>& t, const Row& row) {
   }
 }
 
-// Zeros for n elements. `stream`: past the caches where lines allow; `to` is inside a line where
-// the last block of a row alone is cleared.
+// Zeros for n elements. `stream`: whole lines go past the caches. `to` is inside a line if only the
+// last block of a row is cleared.
 template <class D, class T>
 HWY_INLINE void ClearRow(D d, T* to, int64_t n, bool stream) {
   const int64_t lanes = Length(d);
@@ -105,8 +105,8 @@ HWY_INLINE void ClearRow(D d, T* to, int64_t n, bool stream) {
   if (j < n) Clear(to + j, n - j);
 }
 
-// Adds one more source to sums that stand in memory from source to source: the sums of the blocks
-// [b, end), Lanes(d) destinations each, one vector after the other at `sums`.
+// Adds one more source to sums that are kept in memory: the sums of the blocks [b, end), Lanes(d)
+// destinations each, one vector after the other at `sums`.
 //
 //   add(b, sum)     returns sum + the sources of block b
 //   store(b, sum)   takes the complete sum of block b
@@ -126,7 +126,7 @@ HWY_INLINE void AddToBlocks(D d, int64_t b, int64_t end, hn::TFromD<D>* HWY_REST
 }
 
 // The same two blocks at a time, as long as there are two: add(0 or 1, b, sum), store(b, sum0,
-// sum1) with the sums of blocks b and b + 1. Returns the first block that is left.
+// sum1) with the sums of blocks b and b + 1. Returns the first block that is not done.
 template <bool kFirst, bool kLast, class D, class Add, class Store>
 HWY_INLINE int64_t AddToBlockPairs(D d, int64_t b, int64_t end, hn::TFromD<D>* HWY_RESTRICT sums,
                                    const Add& add, const Store& store) {

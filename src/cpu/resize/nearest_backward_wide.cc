@@ -18,9 +18,10 @@ HWY_BEFORE_NAMESPACE();
 namespace portacl::cpu::HWY_NAMESPACE {
 namespace {
 
-// Vectors of at most 256 bits whose 128-bit blocks (64-bit ones for 16-bit elements in memory) hold
-// kColumns source columns of one destination each. With 8 lanes their addresses fit the general
-// registers and the loop is twice as fast as with 16. One block where the length is not known.
+// Vectors of at most 256 bits. Each 128-bit block (64-bit block for 16-bit elements in memory)
+// holds kColumns source columns of one destination. With 8 lanes their addresses fit the general
+// registers, and the loop is twice as fast as with 16 lanes. If the vector length is not known, a
+// vector is one block.
 template <class T>
 inline constexpr int64_t kColumns = kSumsIn128Bits<T>;
 template <class T>
@@ -28,7 +29,7 @@ inline constexpr size_t kMaxWideLanes = (HWY_ARCH_X86 ? 2 : 1) * static_cast<siz
 template <class T>
 using WideTag = hn::CappedTag<base::ComputeType<T>, kMaxWideLanes<T>>;
 
-// The sources that one row has for the destinations of a vector, a lane each.
+// One row's sources for a vector of destinations, a lane for each destination.
 //
 //   base + offset[0]   c c c c c c c c     columns[0] of them
 //   base + offset[1]   c c c c c c c
@@ -105,9 +106,9 @@ HWY_INLINE void ForColumns(D d, int64_t step, const Where& where, const Count& c
   }
 }
 
-// sum + kColumns columns from `column` on, of lanes that may end before or inside them. Every lane
-// has kColumns columns in all: one that ends too early loads its last ones and leaves out those
-// that were added before.
+// Returns sum plus kColumns columns from `column` on; some lanes may end before or inside these.
+// Every lane has at least kColumns columns. A lane that ends too early loads its last columns, and
+// leaves out columns that were added before.
 //
 //   column            v                           kColumns = 4
 //   lane 0   c c c c [c c c c] c       loaded as is
@@ -135,8 +136,8 @@ HWY_INLINE V AddLastColumns(D d, const T* base, const WideLanes<T>& lanes, int64
   return sum;
 }
 
-// sum + the sources of one row. `ahead`: null, or memory to fetch meanwhile, as much as the lanes
-// have sources: the lanes' many short streams hide from the prefetchers that it will be needed.
+// Returns sum plus the sources of one row. `ahead`: null, or memory to fetch meanwhile, as much as
+// the lanes have sources. Hardware does not prefetch it, because the lanes are many short streams.
 template <class T, bool kContiguous, class D, class V = hn::Vec<D>>
 HWY_INLINE V AddLanes(D d, const T* base, const WideLanes<T>& lanes, int64_t step, const T* ahead,
                       V sum) {
@@ -167,8 +168,8 @@ HWY_INLINE V AddLanes(D d, const T* base, const WideLanes<T>& lanes, int64_t ste
   return sum;
 }
 
-// What adds source rows to the sums of a destination row of n >= Lanes columns, a lane for each of
-// neighbouring columns. Contiguous on both sides.
+// Adds source rows to the sums of a destination row of n >= Lanes columns; lanes are neighbouring
+// columns. Rows are contiguous on both sides.
 template <class T>
 struct WideRow {
   using D = WideTag<T>;

@@ -76,9 +76,9 @@ std::vector<int64_t> PixelTable(const ops::NearestAxis& w, int64_t channels) {
   return source;
 }
 
-// Small planes that follow each other on both sides as rows, as many in one as have a vector of
-// sources. Where that serves, `from` and `to` become tensors of such rows. The plan has the tables
-// of planes and rows.
+// Joins small planes that follow each other on both sides into rows with up to a vector of sources.
+// If the permute path serves such rows, `from` and `to` become tensors of them. The plan then has
+// the tables of planes and rows.
 bool JoinPlanes(const Params& p, int64_t lanes, NearestSide* from, NearestSide* to,
                 NearestForwardKernelPlan& plan) {
   const double most_in = static_cast<double>(int64_t{1} << 40);

@@ -36,8 +36,8 @@ struct NearestForwardKernelPlan {
   NearestTiling tiling;
   std::array<int64_t, 4> from_stride{};
   std::array<int64_t, 4> to_stride{};
-  // Rows of all planes are numbered through: row r is row r % rows of plane r / rows. Small planes
-  // that follow each other are rows of a single plane: the permute path has them.
+  // Rows of all planes are numbered through: row r is row r % rows of plane r / rows. On the
+  // permute path, small planes that follow each other are rows of a single plane.
   int64_t rows = 1;
   bool pairs = false;      // neighbouring rows have one source
   int64_t from_depth = 0;  // strides of planes
@@ -46,11 +46,11 @@ struct NearestForwardKernelPlan {
   std::vector<int64_t> source_row;     // ... row of a plane; empty: the row of the same number
   std::vector<int64_t> source_column;  // of each destination column; kPixels, kElements
 
-  // The permute path works on rows of elements: columns, or columns times channels where pixels are
-  // small and dense. Block b holds the `lanes` destination elements from BlockStart(b) on, a
+  // The permute path works on rows of elements: columns or, if pixels are small and dense, columns
+  // times channels. Block b holds the `lanes` destination elements from BlockStart(b) on, a
   // permutation of one vector of sources; the last one ends with the row and overlaps its
-  // neighbour. Equal ratios repeat: of the first `repeated` blocks, `period` after each other read
-  // the same vector.
+  // neighbour. Equal ratios repeat: among the first `repeated` blocks, `period` successive blocks
+  // read the same vector.
   //
   //   block b < repeated: index row b % period, sources from b / period * lanes on
   //   others:             index row min(period, repeated) + b - repeated, sources from its window
@@ -77,8 +77,8 @@ struct NearestForwardPlan : base::PathPlan<NearestForwardKernelPlan> {
   static constexpr std::array kPaths = {"copy", "permute", "channels_last", "elements"};
 };
 
-// Chooses the path, makes the tables and cuts the tiles: every call is served, unless `path` is one
-// that does not serve it. `lanes`: elements of a vector that one lookup can permute.
+// Chooses the path, makes the tables and cuts the tiles: none only if `path` does not serve the
+// call. `lanes`: elements of a vector that one lookup can permute.
 std::optional<NearestForwardPlan> PlanNearestForward(const ops::UpsampleNearestExactParams& params,
                                                      int64_t element_size, int64_t lanes,
                                                      bool can_stream, std::string_view path);

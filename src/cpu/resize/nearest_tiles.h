@@ -25,7 +25,7 @@ struct NearestSide {
 };
 
 // Gives every axis of extent 1 the stride that it has in a contiguous tensor of the same layout:
-// such a stride is never used, but would hide that the axes around it are contiguous.
+// the given stride is never used, but could hide that the axes around it are contiguous.
 inline void NormalizeUnitAxes(NearestSide& side) {
   auto& s = side.stride;
   if (side.w == 1) s[3] = 1;
@@ -34,8 +34,8 @@ inline void NormalizeUnitAxes(NearestSide& side) {
   if (side.n == 1) s[0] = s[1] * side.c;
 }
 
-// Makes one axis of D and H, of `depth` planes `stride` apart: all planes' rows one after the
-// other. False if they have no common stride; the stride of rows then is one plane's.
+// Makes one axis of D and H: the rows of `depth` planes, `stride` apart, one after the other. False
+// if the rows have no common stride; the stride of rows then holds inside a plane.
 inline bool MergePlanes(NearestSide& side, int64_t depth, int64_t stride) {
   if (depth == 1) return true;
   const bool merged = side.h == 1 || stride == side.stride[2] * side.h;
@@ -61,7 +61,7 @@ inline void TakePixelsAsElements(NearestSide& side) {
   side.stride[3] = 1;
 }
 
-// Calls use(number) for the elements that stand at these places along D, H and W, of so many
+// Calls use(number) for the elements at these places along D, H and W, in this number of
 // planes.
 template <class Use>
 void ForElements(int64_t planes, const std::array<const std::vector<int64_t>*, 3>& places,
@@ -76,16 +76,16 @@ void ForElements(int64_t planes, const std::array<const std::vector<int64_t>*, 3
   }
 }
 
-// Whether a side's planes, of so many elements each, are runs of memory behind each other; of
-// volumes, `depth` slices `by_depth` apart.
+// True if a side's planes, `elements` each, follow each other in memory without gaps. A volume has
+// `depth` slices `by_depth` apart.
 inline bool FollowEachOther(const NearestSide& side, int64_t depth, int64_t by_depth,
                             int64_t elements) {
   return side.n == 1 && side.stride[3] == 1 && side.stride[2] == side.w &&
          side.stride[1] == elements && (depth == 1 || by_depth * depth == elements);
 }
 
-// Elements of a plane or a volume: a side that repeats its elements may have more than 64 bits
-// hold.
+// Elements of a plane or a volume, as double: a side that repeats elements may have more than
+// 2^63.
 inline double Elements(int64_t d, int64_t h, int64_t w) {
   return static_cast<double>(d) * static_cast<double>(h) * static_cast<double>(w);
 }
@@ -99,8 +99,8 @@ struct NearestTile {
 };
 
 // The cut of an (n, c, h, w) destination into boxes of (1, channels, rows, columns). The last box
-// of an axis takes what is left: fewer channels or rows, but more columns, so that no box is
-// narrower than `columns`.
+// of an axis takes the rest: fewer channels or rows, but more columns, so that no box is narrower
+// than `columns`.
 struct NearestTiling {
   int64_t n = 0, c = 0, h = 0, w = 0;
   int64_t channels = 1, rows = 1, columns = 1;  // of a box
@@ -133,8 +133,8 @@ struct NearestTiling {
   }
 };
 
-// Has the pages of a tile's destinations provided, `first` and those behind it, unless they are
-// spread over more than twice as much memory.
+// Makes the system provide the pages of a tile's destinations from `first` on, unless they are
+// spread over more than twice their memory.
 template <class T>
 void ProvideTile(T* first, const NearestTile& box, const std::array<int64_t, 4>& stride) {
   const int64_t channels = box.c1 - box.c0;
@@ -145,18 +145,18 @@ void ProvideTile(T* first, const NearestTile& box, const std::array<int64_t, 4>&
   if (reach <= 2 * channels * rows * columns) ProvidePages(first, first + reach);
 }
 
-// Bytes read and written by one tile: small enough to spread work over threads, large enough that
-// neither the loop around it nor its cut rows cost.
+// Bytes read and written by one tile. Small enough to divide work among threads, large enough that
+// the loop over tiles and the cuts through rows cost little.
 inline constexpr int64_t kNearestTileBytes = int64_t{64} << 10;
 
-// What so many elements of a row move, of so many bytes each. As good as a row that nobody can cut
-// is one of 2^40 bytes.
+// Bytes that a row of `elements` elements moves. At most 2^40, which is as good as any row that
+// cannot be cut.
 inline int64_t RowBytes(double elements, int64_t element_bytes) {
   constexpr double kMost = static_cast<double>(int64_t{1} << 40);
   return static_cast<int64_t>(std::min(elements * static_cast<double>(element_bytes), kMost));
 }
 
-// Cuts (n, c, h, w) so that a tile moves about kNearestTileBytes; `row_bytes` is what one
+// Cuts (n, c, h, w) so that a tile moves about kNearestTileBytes; `row_bytes`: bytes that one
 // destination row moves. Columns are cut at multiples of `step` only.
 inline NearestTiling CutNearest(int64_t n, int64_t c, int64_t h, int64_t w, int64_t row_bytes,
                                 int64_t step) {
@@ -177,8 +177,8 @@ inline NearestTiling CutNearest(int64_t n, int64_t c, int64_t h, int64_t w, int6
   return t;
 }
 
-// True where every row of destinations starts at a multiple of a cache line from the first one.
-// Rows that end inside a line would mix both kinds of stores in it: far slower than either.
+// True if every destination row starts a multiple of a cache line after the first. A line in which
+// a row ends would get both kinds of stores, which is far slower than either kind.
 inline bool HasWholeLines(const NearestSide& to, size_t inner_axis, int64_t element_size) {
   const std::array<int64_t, 4> extent = {to.n, to.c, to.h, to.w};
   for (size_t axis = 0; axis < 4; ++axis) {

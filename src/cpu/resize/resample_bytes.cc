@@ -56,8 +56,8 @@ HWY_INLINE hn::Vec<Bytes> Clamped(hn::Vec<Words> lower, hn::Vec<Words> upper) {
 #endif
 }
 
-// Of the vectors load(k), k < taps. kUpper: weights have upper parts. Bytes of two taps become
-// pairs inside the 128-bit blocks, as sums are put together again.
+// The sum over the vectors load(k), k < taps. kUpper: weights have upper parts. Bytes of two taps
+// become pairs inside the 128-bit blocks, and sums are put together again in the same way.
 template <bool kUpper, class Load>
 HWY_INLINE hn::Vec<Bytes> SumOf(const int32_t* weight, int64_t taps, int32_t shift,
                                 const Load& load) {

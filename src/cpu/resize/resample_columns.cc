@@ -1,5 +1,5 @@
-// W by transposing: a block of rows becomes columns in a ring, where W is an outer axis; the
-// sums are transposed back. Serves any table.
+// W by transposing: a block of rows becomes columns in a ring. There W is an outer axis. The sums
+// are transposed back. Serves any table.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/resize/resample_columns.cc"
 #include "cpu/vector/highway.h"
@@ -15,8 +15,8 @@ namespace portacl::cpu::HWY_NAMESPACE {
 
 namespace {
 
-// Sums of columns, transposed back to rows, a block of destinations at a time. fill(o0): what the
-// block from o0 on needs. load(k): the column of tap k.
+// Sums of columns, transposed back to rows, a block of destinations at a time. fill(o0) prepares
+// the columns for the block from o0 on; load(k) returns the column of tap k.
 template <class F, class Ti, class To, class Fill, class Load>
 HWY_INLINE void SumColumns(const RowsOfW<F, Ti, To>& some, const Fill& fill, const Load& load) {
   constexpr int64_t N = kTransposed<F>;

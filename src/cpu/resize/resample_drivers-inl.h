@@ -24,8 +24,8 @@ HWY_BEFORE_NAMESPACE();
 namespace portacl::cpu::HWY_NAMESPACE {
 namespace {
 
-// Computes boxes on one thread, with its scratch. Pointers to rows, of tensors or of scratch, are
-// to where column 0 would be: a tile's rows in scratch hold its columns only.
+// Computes boxes on one thread, with its scratch. Pointers to rows (tensors or scratch) point to
+// the place of column 0, although a tile's rows in scratch hold only the tile's columns.
 template <class T>
 class Resampler {
  public:
@@ -84,8 +84,8 @@ class Resampler {
            (of_d ? 0 : std::max(plan_.d.most, int64_t{1}));
   }
 
-  // Where row r of a batch of results is put, and how it gets from there to its place. Rows
-  // that W makes may be made in scratch to go past the caches as whole lines.
+  // Where row r of a batch of results is computed. Rows that W makes may be computed in scratch
+  // first, so that they go past the caches as whole lines.
   T* Result(T* row, int64_t r) const {
     const bool staged = plan_.staged && Streams(row + columns_->w0 * plan_.inner, columns_->width);
     return plan_.pack_output || staged ? InScratch(r) : row;
@@ -133,8 +133,8 @@ class Resampler {
 
   // ---- W --------------------------------------------------------------------------------------
 
-  // `ahead`: rows whose same columns are wanted soon, or null. `in_scratch`: more than the
-  // rows' elements may be read. `last`: the destinations are results.
+  // `ahead`: rows with columns that are wanted soon, or null. `in_scratch`: memory behind the rows'
+  // elements may be read. `last`: the destinations are results.
   template <class Ti, class To>
   void W(const Ti* const* from, To* const* to, int64_t rows, bool in_scratch, bool last,
          const Ti* const* ahead = nullptr) const {
@@ -514,8 +514,8 @@ class Resampler {
     }
   }
 
-  // Destination row o of H: where it is, or made in row r of a batch; the result if W is an
-  // identity.
+  // Destination row o of H. If it exists already, its place; else it is computed in row r of a
+  // batch (in the result if W is an identity).
   template <bool kFromUser, class Ti>
   HWY_INLINE const Between* SumOfH(const Ti* input, int64_t input_h, int64_t o, int64_t r,
                                    T* to) const {

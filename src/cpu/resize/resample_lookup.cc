@@ -1,5 +1,5 @@
-// W by looking sources up in registers: a vector of destinations whose sources all stand in a
-// window of one or two vectors.
+// W by looking sources up in registers: all sources of a vector of destinations lie in a window of
+// one or two vectors.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/resize/resample_lookup.cc"
 #include "base/round_up.h"
@@ -19,8 +19,8 @@ namespace portacl::cpu::HWY_NAMESPACE {
 #if !HWY_HAVE_SCALABLE
 namespace {
 
-// No struct holds a window: the constructor that it would have by itself is compiled for no target,
-// and on 64-bit Arm that cannot call the constructor of a vector.
+// No struct holds a window. Its implicit constructor would be compiled for no target; on 64-bit Arm
+// it could not call a vector's constructor.
 template <size_t kVectors, class D, class DI = hn::RebindToSigned<D>>
 HWY_INLINE hn::Vec<D> LookUp(D d, const hn::Vec<D> (&window)[kVectors], hn::Vec<DI> index) {
   if constexpr (kVectors == 1) {

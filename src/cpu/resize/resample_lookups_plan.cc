@@ -10,8 +10,8 @@
 namespace portacl::cpu {
 namespace {
 
-// The group of destinations from `o0` on, but for its places in the tables; false if its sources do
-// not fit a window of so many elements.
+// Makes the group of destinations from `o0` on, without its places in the tables. False if its
+// sources do not fit a window of this many elements.
 template <class F>
 bool DescribeGroup(const ResampleTaps<F>& w, int64_t o0, int64_t lanes, int64_t need,
                    int64_t window, ResampleGroup* group) {
@@ -69,8 +69,8 @@ void FillGroup(const ResampleTaps<F>& w, int64_t lanes, const ResampleGroup& gro
   }
 }
 
-// All groups of windows of so many vectors; false if these are too short, or if a row costs `most`
-// or more.
+// Makes all groups, with windows of this many vectors. False if windows are too short, or if a row
+// costs `most` or more.
 template <class F>
 bool DescribeGroups(const ResampleTaps<F>& w, int64_t lanes, int64_t vectors, double most,
                     ResampleLookups<F>* lookups) {

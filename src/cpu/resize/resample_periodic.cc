@@ -1,7 +1,7 @@
-// W where the table repeats itself, P sources a destination or P destinations a source, with the
-// same weights everywhere but at the borders: exact ratios with half-pixel centres.
+// W if the table repeats itself (exact ratios with half-pixel centres): P sources a destination, or
+// P destinations a source, and the same weights everywhere except at the borders.
 //
-//   phases   the sources are split into P rows, every P-th in one: a tap is one of these, moved.
+//   phases sources are split into P rows; a row has every P-th source. A tap is a shifted row.
 //            What is left is a sum of rows.
 //   expand   P sums of the same few sources, interleaved
 //
@@ -108,8 +108,8 @@ HWY_NOINLINE void SplitPhases(const Ti* from, int64_t n, F* to, int64_t stride, 
   }
 }
 
-// Destinations [o0, o1) of one row, at most a chunk of those that repeat themselves. `ahead`: the
-// same place of a row that is wanted soon, or null. `columns`: destinations of a row.
+// Destinations [o0, o1) of one row: at most a chunk, in the part that repeats itself. `ahead`: the
+// same place in a row that is wanted soon, or null. `columns`: destinations of a row.
 template <class F, class Ti, class To>
 HWY_INLINE void AddChunk(const ResamplePhases<F>& phases, int64_t columns, F init, const Ti* from,
                          To* to, int64_t o0, int64_t o1, bool stream, const Ti* ahead,
@@ -165,7 +165,7 @@ constexpr int64_t ExpandStart(int64_t P, int64_t taps, int64_t j) {
   return (2 * j + 1 < P ? -1 : 0) - (taps / 2 - 1);
 }
 
-// Destinations of the sources [first, end), whole vectors, of some rows. `stream`: past the caches;
+// Destinations of the sources [first, end), whole vectors, in some rows. `stream`: past the caches;
 // the destinations are whole lines then.
 template <size_t P, size_t kTaps, class F, class To>
 HWY_NOINLINE void ExpandSources(const F* weight, const F* const* from, To* const* to, int64_t rows,

@@ -17,7 +17,7 @@ namespace {
 
 using Params = ops::ResampleParams;
 
-// The rows of a tile of pixels that are in flight, and one of them backward, where each needs
+// Bytes of a pixel tile's rows in the ring; backward, bytes of one row, because each row needs
 // sources beside the tile's.
 constexpr int64_t kPixelRingBytes = 64 << 10;
 constexpr int64_t kPixelRowBytes = 24 << 10;
@@ -36,8 +36,8 @@ int64_t PowerOfTwo(int64_t least) {
 
 // ---- layout -------------------------------------------------------------------------------------
 
-// Numbers planes through `axis` too; inner axes first. Axes that follow each other in memory are
-// one.
+// Adds `axis` to the axes that number planes; inner axes come first. Axes that follow each other in
+// memory become one.
 void AddOuter(ResampleOuter axis, std::vector<ResampleOuter>* outer) {
   if (axis.extent == 1) return;
   if (!outer->empty()) {
@@ -50,8 +50,8 @@ void AddOuter(ResampleOuter axis, std::vector<ResampleOuter>* outer) {
   outer->push_back(axis);
 }
 
-// Pixels of few channels are no rows worth a call: their elements become columns, with a table of
-// their own.
+// A pixel of few channels is too short to be summed as a row. So its elements become columns, with
+// a separate table.
 template <class F>
 void Flatten(int64_t channels, ResampleKernelPlan<F>* plan) {
   ResampleTaps<F>& w = plan->w;
@@ -140,8 +140,8 @@ void SetLayout(const Params& p, const ResampleTarget& target, ResampleKernelPlan
 template <class F>
 std::optional<ResampleColumns> MakeColumns(const ResampleTaps<F>& w, const ResampleTarget& target) {
   ResampleColumns columns;
-  // A block of a pixel's last channels has sources behind those of the next block: the ring still
-  // has these then.
+  // A block of a pixel's last channels has sources behind the sources of the next block: the ring
+  // must still hold these.
   int64_t span = 0, loaded = 0;
   for (int64_t o = 0; o < w.to; o += target.block) {
     const auto [first, end] =
@@ -267,8 +267,9 @@ std::optional<ResampleLookups<F>> FindLookups(const ResampleTaps<F>& w,
   return MakeLookups(w, target.lanes, std::numeric_limits<int64_t>::max(), most);
 }
 
-// Of strong reductions few columns of the input have a tap: these are packed. An element by itself
-// takes about eight times as long as one of a row that is transposed whole.
+// In strong reductions few columns of the input have a tap: these columns are packed. An element
+// that is copied alone takes about eight times as long as an element of a row that is transposed
+// whole.
 template <class F>
 void LeaveOutColumns(ResampleKernelPlan<F>* plan) {
   ResampleTaps<F>& w = plan->w;
@@ -323,8 +324,8 @@ bool TakePlanes(const ResampleTarget& target, const base::PathChoice& choice,
   }
 }
 
-// The fastest one of the other paths that may be taken, or the one that was asked for; false if
-// none serves the table.
+// Chooses the fastest of the other allowed paths, or the path that was asked for. False if no path
+// serves the table.
 template <class F>
 bool ChoosePath(const ResampleTarget& target, const base::PathChoice& choice,
                 ResampleKernelPlan<F>* plan) {
@@ -410,8 +411,8 @@ void CutTilesAndStrips(double bytes, ResampleKernelPlan<F>* plan) {
   }
   const int64_t boxes = plan->Boxes();
   if (boxes >= wanted) return;
-  // What strips do twice, rows at their borders, must be little. Gradients of planes do nothing
-  // twice.
+  // Strips compute rows at their borders twice, so these must be few. Gradients of planes compute
+  // no row twice.
   const bool twice = !plan->backward || !plan->d.identity;
   const double again = static_cast<double>(plan->h_ring.flight) / std::max(from_rows, 1e-9);
   const int64_t least =
@@ -426,8 +427,8 @@ void CutBoxes(double bytes, ResampleKernelPlan<F>* plan) {
   plan->slots = std::min<int64_t>(plan->slots, std::max<int64_t>(1, plan->Boxes()));
 }
 
-// Rows of few vectors: what is left to do for each is little beside a call. Wider sources are read
-// better a row at a time, fetched ahead.
+// Rows of few vectors: a row takes little time beside a call. Wider sources are read better a row
+// at a time, with fetches ahead.
 template <class F>
 void ChooseShortRows(const ResampleTarget& target, ResampleKernelPlan<F>* plan) {
   constexpr int64_t kBytes = 128 << 10;
@@ -519,7 +520,7 @@ std::array<int64_t, 2> ResampleKernelPlan<F>::Sources(const ResampleTaps<F>& tap
   return {std::min(first, end), end};
 }
 
-// Whether planes become one column, which is a sum of few. A column is a row of the scratch then,
+// True if planes become one column, a sum of few elements. A column is then a row of the scratch,
 // and a thread's work.
 static bool HasOneColumn(const Params& p) {
   constexpr int64_t kFewTaps = 4, kRows = 16, kMostRows = 1 << 16;

@@ -2,9 +2,9 @@
 // target is described by its vector lengths.
 //
 // An outer axis (D, H) adds up whole rows, each with one weight. W is done by one of the paths
-// below; "planes" does all axes. Forward makes rows by W in a ring and adds them up along H;
-// backward adds up rows of gradOutput along H and takes the sums through W; volumes do the same
-// with strips of rows of a slice, along D.
+// below; "planes" does all axes. Forward, W makes rows in a ring, and H adds them up. Backward, H
+// adds up rows of gradOutput, and W takes the sums. Volumes do the same along D, with strips of a
+// slice's rows.
 #ifndef PORTACL_CPU_RESIZE_RESAMPLE_PLAN_H_
 #define PORTACL_CPU_RESIZE_RESAMPLE_PLAN_H_
 
@@ -39,7 +39,7 @@ inline constexpr int64_t kMostShortRows = 16;
 
 inline constexpr int64_t kLineBytes = 64;
 
-// Elements between rows of scratch: whole lines, an odd number of them, since rows a power of two
+// Elements from row to row of scratch: an odd number of whole lines, because rows a power of two
 // apart would share a set of the cache.
 template <class F>
 int64_t RowStride(int64_t elements) {
@@ -92,8 +92,8 @@ struct ResampleTaps {
   F init = 0;  // what sums start from; of bytes, the bits of a weight behind the point
 };
 
-// The sources of an outer axis that some tap needs, in a ring: source number `place` of them stands
-// in slot place & (slots - 1).
+// A ring of the outer axis' sources that a tap needs: source number `place` among them is in slot
+// place & (slots - 1).
 struct ResampleRing {
   std::unique_ptr<int64_t[]> memory;  // of all four
   std::span<int64_t> used;            // sources, ascending
@@ -160,13 +160,13 @@ struct ResampleColumns {
   std::vector<int64_t> sources_end;  // that a block of destinations needs: [.., end)
   std::vector<int32_t> at;           // where each tap's source stands in the ring
   int64_t scratch = 0;               // where the ring is
-  // Not 0: the rows of the input are neighbours in memory, its columns so far apart. A column is
+  // If not 0: rows of the input are neighbours in memory, and columns are `step` apart. A column is
   // read where it is, without a ring.
   int64_t step = 0;
 };
 
-// A vector of destinations that are looked up: `all` taps that each of them has and up to `most`
-// that some have, of sources in a window from source `from` on.
+// A vector of destinations that are looked up. Each has `all` taps, and some have up to `most`; the
+// sources are in a window from source `from` on.
 struct ResampleGroup {
   int64_t to;  // the first destination; the last group of a row overlaps the one before
   int64_t from;
@@ -224,8 +224,8 @@ struct ResampleRuns {
   int64_t length = 0;
 };
 
-// "planes": planes of which little is used are transposed in registers, so that all axes are outer
-// ones.
+// "planes": the few used elements of planes are transposed in registers, so that all axes are outer
+// axes.
 struct ResamplePlanes {
   std::array<ResamplePart, 3> parts;              // the tables of D, H and W
   ResampleRuns from, to, clear;                   // used on both sides; runs of gradInput to zero
@@ -255,8 +255,8 @@ struct ResampleTile {
   int64_t width = 0, from_width = 0;  // elements of both
 };
 
-// A part of the destination that one thread computes: of a plane rows [h0, h1) of some columns.
-// Where planes are rows, h0 and h1 number these.
+// A part of the destination that one thread computes: rows [h0, h1) of some columns of a plane. If
+// planes are rows, h0 and h1 number planes.
 struct ResampleBox {
   int64_t plane, h0, h1;
   const ResampleTile* columns;
@@ -279,11 +279,11 @@ struct ResampleKernelPlan {
   int64_t output_d = 0, output_h = 0, output_w = 1;
   bool pack_input = false;  // the elements of a row are apart
   bool pack_output = false;
-  // Not empty: where in a row the columns that some tap needs are. The others are left out: w is
-  // the table of these.
+  // If not empty: places in a row of the columns that a tap needs. Other columns are left out, and
+  // w is the table of the used ones.
   std::vector<int64_t> used_columns, used_source;
-  // Where results are planes but sources are pixels: the channels of a pixel, and the planes'
-  // strides. Rows of pixels are made in scratch and taken apart. Otherwise planar is 0.
+  // If results are planes but sources are pixels: the channels of a pixel, and the planes' strides.
+  // Rows of pixels are made in scratch, then separated into planes. Otherwise planar is 0.
   int64_t planar = 0, planar_c = 0, planar_w = 0;
 
   // Boxes: planes x strips x tiles. Where planes are rows, strips are of these.
@@ -296,8 +296,8 @@ struct ResampleKernelPlan {
   bool clears = false;      // backward: rows without a source are +0, whatever W does
   bool short_rows = false;  // rows of few vectors: H of all of them in one loop
   bool stream = false;      // results past the caches
-  // How rows of results that W makes get past the caches: as lines, of which those at the edges are
-  // put together in scratch; or whole, copied from scratch.
+  // How result rows that W makes go past the caches. lines: as lines; lines at the edges are put
+  // together in scratch. staged: whole, copied from scratch.
   bool lines = false, staged = false;
   bool fetch = false;  // the source is beyond L2: fetch it ahead
   int64_t dense_bytes = 0;
@@ -357,16 +357,16 @@ inline ResampleBox ResampleKernelPlan<F>::Box(int64_t index) const {
 
 inline constexpr double kAnyCost = std::numeric_limits<double>::infinity();
 
-// Sums a row of `lanes` destinations each in a window of one or two vectors, up to `longest`
-// elements; none if that is too short, or if a row costs `most` or more.
+// Groups of `lanes` destinations, with a window of one or two vectors, up to `longest` elements.
+// None if that is too short, or if a row costs `most` or more.
 template <class F>
 std::optional<ResampleLookups<F>> MakeLookups(const ResampleTaps<F>& w, int64_t lanes,
                                               int64_t longest, double most);
 
 // Of "planes", in resample_planes_plan.cc.
 
-// No plan if the used parts of planes are not small. Otherwise a block of planes is done at once,
-// and the tables of `plan` become the tables of the used parts.
+// None if the used parts of planes are not small. Otherwise blocks of planes are computed at once,
+// and the tables of `plan` become tables of the used parts.
 template <class F>
 std::optional<ResamplePlanes> MakePlanes(const ResampleTarget& target, ResampleKernelPlan<F>* plan);
 
@@ -376,8 +376,8 @@ bool AreRowsTiny(const ResampleTarget& target, const ResampleKernelPlan<F>& plan
 
 // ---- the plan -----------------------------------------------------------------------------------
 
-// To move what a kernel has decided would cost a small call much; and the taps of W may point into
-// it.
+// A pointer, because moving a kernel's plan would cost a small call much; and taps of W may point
+// into it.
 struct ResamplePlan : base::PathPlan<std::unique_ptr<ResampleKernelPlan<float>>,
                                      std::unique_ptr<ResampleKernelPlan<double>>,
                                      std::unique_ptr<ResampleKernelPlan<int32_t>>> {
@@ -386,8 +386,8 @@ struct ResamplePlan : base::PathPlan<std::unique_ptr<ResampleKernelPlan<float>>,
   static constexpr std::array kVariants = {"borders", "pairs", "fetch"};
 };
 
-// None where sizes overflow, or where `path` is one that does not serve the call. F: the type of
-// the weights.
+// None if sizes overflow, or if `path` does not serve the call. F: the type of the
+// weights.
 template <class F>
 std::optional<ResamplePlan> PlanResample(const ops::ResampleParams& params, int64_t element_size,
                                          const ResampleTarget& target, std::string_view path);

@@ -30,8 +30,8 @@ std::array<std::array<int64_t, 2>, 2> UsedRanges(const ResampleTaps<F>& taps, bo
   return {ResampleKernelPlan<F>::Sources(taps, to[0], to[1]), to};
 }
 
-// Makes `taps` a table without the sources that no destination needs (`from`), and without the
-// destinations that have none (`to`). Of columns it keeps what is between these too, as a run.
+// Removes from `taps` the sources that no destination needs (`from`), and the destinations without
+// sources (`to`). For columns it keeps everything between the used ones, as a run.
 template <class F>
 void LeaveOutUnused(bool columns, bool from, bool to, ResampleTaps<F>* taps, ResamplePart* part) {
   const auto [sources, destinations] = UsedRanges(*taps, to);
@@ -71,8 +71,8 @@ struct Places {
   bool run;
 };
 
-// How many runs of how many elements the columns of such slices and rows are: one where they follow
-// each other.
+// The number and length of the runs that the columns of such slices and rows make; one run if they
+// follow each other.
 struct RunCount {
   int64_t runs, length;
 };

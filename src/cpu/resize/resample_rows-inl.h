@@ -1,5 +1,5 @@
-// Weighted sums of whole rows: what an outer axis does, and W where channels are the inner axis.
-// The other paths of W, and what they share. Per target.
+// Weighted sums of whole rows: for an outer axis, and for W if channels are the inner axis.
+// Declares the other paths of W, with shared code. Per target.
 #if defined(PORTACL_CPU_RESIZE_RESAMPLE_ROWS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef PORTACL_CPU_RESIZE_RESAMPLE_ROWS_INL_H_
 #undef PORTACL_CPU_RESIZE_RESAMPLE_ROWS_INL_H_
@@ -32,9 +32,9 @@ namespace portacl::cpu::HWY_NAMESPACE {
   X(float, float, base::BFloat16)          \
   X(double, double, double)
 
-// Rows that are wanted soon, at from + j * stride bytes: fetched into L2, line for line as those
-// that are used now. Handed on by reference, as a copy on the stack is written in narrow stores and
-// read by wide loads: such a load waits until all stores before it are in the cache.
+// Rows that are wanted soon, at from + j * stride bytes. Their lines are fetched into L2 as the
+// current rows are used. Passed by reference: a copy on the stack is written by narrow stores and
+// read by wide loads, and such a load waits until all earlier stores are in the cache.
 struct Ahead {
   const char* from = nullptr;
   int64_t stride = 0;
@@ -91,8 +91,8 @@ struct RowsOfW {
   const Ti* const* from;
   To* const* to;
   int64_t rows;
-  // Rows that go past the caches do so as whole lines. Destinations of other lines are made in
-  // these rows of scratch. Null: rows do not.
+  // Not null: rows go past the caches as whole lines. Destinations in lines that are not whole are
+  // computed in these rows of scratch.
   To* const* edges = nullptr;
   const Ti* const* ahead = nullptr;  // as many rows whose same columns are wanted soon, or null
 };
@@ -132,10 +132,10 @@ namespace {
 template <class To>
 inline constexpr auto kLineOf = static_cast<int64_t>(kStreamAlignment / sizeof(To));
 
-// Stores value(x), the vector of elements from x on, for all of [0, n); part(x, count) is one of
-// less than a vector. Through the caches the last vector overlaps the one before. With `align` the
-// first one does too, so that no other is split between lines. Past the caches go whole lines,
-// the rest goes through them: rows of many lines are worth that.
+// Stores value(x), the vector of elements from x on, for all of [0, n); part(x, count) gives less
+// than a vector. Through the caches, the last vector overlaps the vector before. With `align` the
+// first vector overlaps its neighbour too, so that no other vector crosses a line. Rows of many
+// lines go past the caches: their whole lines do, the rest goes through the caches.
 template <class D, class To, class Value, class Part>
 HWY_INLINE void StoreRow(D d, To* to, int64_t n, bool stream, const Value& value, const Part& part,
                          bool align = false) {
@@ -227,8 +227,8 @@ void CopyRow(const Ti* from, To* to, int64_t n, bool stream) {
   }
 }
 
-// The same without a call, for rows that are often shorter than two vectors. A whole vector is
-// written at least.
+// The same without a call, for rows that are often shorter than two vectors. Writes at least a
+// whole vector.
 template <class F, class Ti>
 HWY_INLINE void CopyShortRow(const Ti* from, F* to, int64_t n) {
   const ComputeTag<F> d;

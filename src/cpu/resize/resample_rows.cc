@@ -1,5 +1,4 @@
-// Sums of whole rows, for every path: what an outer axis does, and W where channels are the inner
-// axis.
+// Sums of whole rows, for every path: for an outer axis, and for W if channels are the inner axis.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/resize/resample_rows.cc"
 #include "base/round_up.h"

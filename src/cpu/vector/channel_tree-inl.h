@@ -15,8 +15,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace portacl::cpu::HWY_NAMESPACE {
 
-// The tree over kCount of kLeaves terms from kFirst on, kStep apart: term(i, sums...)
-// makes one of each sum.
+// The tree over kCount of kLeaves terms from kFirst on, kStep apart. term(i, sums...) computes term
+// i of each sum.
 template <int kCount, int kLeaves, int kFirst, int kStep, class Term, class... V>
 HWY_INLINE void SumTree(const Term& term, V&... sums) {
   if constexpr (kStep == kLeaves) {

@@ -8,13 +8,13 @@
 //   #include "cpu/vector/simd-inl.h"
 //
 // and puts its per-target code between HWY_BEFORE_NAMESPACE() and HWY_AFTER_NAMESPACE(), inside
-// `#if PORTACL_HWY_TARGET` and an anonymous namespace inside HWY_NAMESPACE. The functions of two
-// operators may then have the same names. The rest stands behind `#if HWY_ONCE`.
+// `#if PORTACL_HWY_TARGET` and an anonymous namespace inside HWY_NAMESPACE. So functions of two
+// operators may have the same names. The other code stands behind `#if HWY_ONCE`.
 #ifndef PORTACL_CPU_HIGHWAY_H_
 #define PORTACL_CPU_HIGHWAY_H_
 
 // x86: AVX2 and AVX3 (= AVX-512 F, VL, DQ, BW). Arm: NEON, and one vector-length-agnostic SVE.
-// PORTACL_NARROW_ONLY: AVX2 and NEON, if a build looks for what does not depend on the width.
+// PORTACL_NARROW_ONLY: AVX2 and NEON only, for checks that do not depend on the width.
 #ifdef PORTACL_NARROW_ONLY
 #define PORTACL_WIDE_TARGETS (HWY_AVX3 | HWY_SVE)
 #else
@@ -27,7 +27,7 @@
 #include <hwy/detect_targets.h>
 
 // True while compiling for one of our targets. Highway also compiles its static target (scalar code
-// on x86 without -march), which must be left empty: src/ref serves such machines.
+// on x86 without -march), and code for it must be left out: src/ref serves such machines.
 #define PORTACL_HWY_TARGET                                                       \
   (HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_NEON || \
    HWY_TARGET == HWY_SVE)

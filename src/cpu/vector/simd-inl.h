@@ -233,9 +233,9 @@ HWY_INLINE void LoadDeinterleaved2(D d, const T* from, V& p0, V& p1) {
 
 #if HWY_ARCH_X86
 
-// How the values t, t + 3, t + 6, ... of three vectors v0, v1, v2 of kLanes lanes come together. As
-// 3 and kLanes are coprime, they stand in kLanes different lanes: two blends collect them into one
-// vector, one permutation puts them in order.
+// How to collect the values t, t + 3, t + 6, ... of three vectors v0, v1, v2 of kLanes lanes.
+// Because 3 and kLanes are coprime, these values are in kLanes different lanes: two blends collect
+// them into one vector, one permutation puts them in order.
 //
 //   kLanes = 4, t = 1   v0: 0 [1] 2 3   v1: [4] 5 6 [7]   v2: 8 9 [10] 11
 //                       collected: 4 1 10 7   ordered: 1 4 7 10
@@ -331,16 +331,16 @@ HWY_INLINE void LoadDeinterleaved4(D d, const T* from, V& p0, V& p1, V& p2, V& p
 // Full vectors at this alignment may be stored past the caches.
 inline constexpr size_t kStreamAlignment = 64;
 
-// Whether `count` elements at `to` may be: on narrower vectors the processor asks for less, and a
-// mistake would be seen on wide ones only.
+// True if `count` elements at `to` may be streamed. Checked for all widths alike: narrower vectors
+// need less alignment, so a mistake would otherwise show on wide vectors only.
 template <class T>
 bool IsStreamAligned(const T* to, size_t count) {
   return reinterpret_cast<uintptr_t>(to) % std::min(kStreamAlignment, count * sizeof(T)) == 0;
 }
 
 // Rounds and stores 2 * Lanes(d) elements that follow each other. `stream`: past the caches; then
-// `to` must have kStreamAlignment, or two vectors' alignment if they are smaller, and the caller
-// ends its task with hwy::FlushStream().
+// `to` must have kStreamAlignment, or the alignment of two vectors if these are smaller, and the
+// caller ends its task with hwy::FlushStream().
 template <class D, class T>
 HWY_INLINE void StoreNarrow2(hn::Vec<D> v0, hn::Vec<D> v1, D d, T* to, bool stream) {
 #if HWY_ARCH_X86

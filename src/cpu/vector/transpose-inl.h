@@ -38,8 +38,8 @@ using BlockTag = hn::CappedTag<F, static_cast<size_t>(kBlockLanes<F, L>)>;
 
 // ---- unrolling ----------------------------------------------------------------------------------
 
-// body(integral_constant 0), ..., body(N - 1). At -O2 compilers leave such loops rolled, and the
-// vectors of an array in memory: four times slower.
+// body(integral_constant 0), ..., body(N - 1). At -O2 compilers do not unroll such loops, and leave
+// an array's vectors in memory: four times slower.
 template <class Body, size_t... kIndex>
 HWY_INLINE void UnrollOver(const Body& body, std::index_sequence<kIndex...>) {
   (body(std::integral_constant<size_t, kIndex>()), ...);
