@@ -197,8 +197,8 @@ Status AttachBuffers(const GraphOperator& op, const Side& side,
   return {};
 }
 
-// Reads a call of an operator and checks everything but its data: without `inputs`, lists in host
-// memory are not looked at.
+// Reads a call of an operator and checks everything except its data. Without `inputs`, lists in
+// host memory are not read.
 Status ReadCall(const GraphOperator& op, const GraphRow& row, const aclDataBuffer* const inputs[],
                 Tensors* tensors, std::unique_ptr<GraphCall>* call) {
   PORTACL_RETURN_IF_ERROR(MakeTensors(op, tensors));

@@ -20,8 +20,8 @@ using base::Status;
 // Axes of a tensor if its format says nothing about them.
 constexpr std::string_view kUnnamed = "abcdefghijklmnop";
 
-// Whether memory of the shape `said` is memory of the shape `dims`. If the order of the axes is the
-// tensor's own (`dense`), any shape of as many elements is.
+// True if memory of the shape `said` is memory of the shape `dims`. If the axes have the tensor's
+// own order (`dense`), every shape with as many elements is.
 bool Holds(const std::vector<int64_t>& said, const base::Dims& dims, bool dense) {
   const std::vector<int64_t> wanted(dims.data(), dims.data() + dims.rank());
   if (said == wanted) return true;

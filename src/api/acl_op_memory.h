@@ -14,12 +14,12 @@
 namespace portacl::api {
 
 // The axes of a format, outermost first ("NCHW"); "" if the format is no order of axes. ND and
-// undefined formats have `own`.
+// undefined formats give `own`.
 std::string_view AxesOf(base::Format format, std::string_view own);
 
-// Gives a tensor, dense in its description's format, the strides of the memory that the description
-// says. `name` is "input 1" or the like. ACL_ERROR_FORMAT_NOT_MATCH for a layout that is no order
-// of the same axes, `mismatch` for a shape that does not fit.
+// Gives a tensor that is dense in its description's format the strides of the described memory.
+// `name` is "input 1" or the like. ACL_ERROR_FORMAT_NOT_MATCH for a layout that is no order of the
+// same axes, `mismatch` for a shape that does not fit.
 base::Status ApplyLayout(const std::string& name, int32_t mismatch, const aclTensorDesc& desc,
                          base::TensorDesc* tensor);
 

@@ -1,5 +1,5 @@
 // ResizeD, ResizeGradD, Resize, ResizeGrad and flat affine grids. The list of operators cannot hold
-// them: one name calls several operators, and descriptions have other axes than the operator's
+// them: one name calls several operators, and descriptions have other axes than the operators'
 // tensors. (Other Resize... names are rows of ops/operator_list_resize.inc.)
 #include "api/acl_op_resize.h"
 
@@ -196,8 +196,8 @@ class ResizeCall final : public GraphCall {
         tensors_(tensors),
         call_(signature, ops::Surface::kGraph, signature.name) {}
 
-  // ResizeD and ResizeGradD. op-plugin gives a scale of its own if the program has none: the
-  // quotient of the extents as floats. That is read as none.
+  // ResizeD and ResizeGradD. If the program gives no scale, op-plugin sends the quotient of the
+  // extents as floats. This quotient is read as no scale.
   Status ReadD(const GraphOperator& op, bool linear) {
     const runtime::FpEnvironment environment;  // a subnormal number stays above 0
     const Attributes attributes(op, refusals_);
@@ -228,7 +228,7 @@ class ResizeCall final : public GraphCall {
   }
 
   // Resize and ResizeGrad: x or grads, roi, scales, sizes, y. op-plugin sends them for nearest
-  // resizing of vectors, with the indices of that.
+  // resizing of vectors, and expects nearest's indices.
   Status ReadNearest(const GraphOperator& op, const HostLists& lists) {
     const Attributes attributes(op, refusals_);
     PORTACL_RETURN_IF_ERROR(attributes.OnlyWord("mode", kNearest));

@@ -1,5 +1,5 @@
-// The graph names that choose the resizing operator by attributes: ResizeD, Resize and their
-// gradients; and affine grids with all points along one axis.
+// Graph names with attributes that choose the resizing operator: ResizeD, Resize and their
+// gradients. Also affine grids with all points along one axis.
 #ifndef PORTACL_API_ACL_OP_RESIZE_H_
 #define PORTACL_API_ACL_OP_RESIZE_H_
 

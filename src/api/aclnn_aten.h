@@ -35,8 +35,8 @@ union Given {
 aclnnStatus PhaseOneAten(const aten::Row& row, std::span<const Given> given,
                          uint64_t* workspace_size, aclOpExecutor** executor);
 
-// The plan of the table's row of that name, for a call that a companion operator has refused. Not
-// ok if there is no row of that name, or it refuses too.
+// A plan by the table's row `function`, for a call that a companion operator has refused. Not ok if
+// there is no such row, or the row refuses too.
 base::Status PlanAten(const char* function, std::span<const Given> given,
                       ops::PlannedCall* planned);
 

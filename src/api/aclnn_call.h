@@ -21,7 +21,7 @@ namespace portacl::api {
 
 // Reads a call's handles and keeps their objects alive. A null handle gives null, which the
 // operator's own first check reports. A handle that is not live gives an empty stand-in and a
-// status. Ask for the status once that check has passed.
+// status. Ask for the status after that check has passed.
 class Arguments {
  public:
   explicit Arguments(const char* op) : op_(op) {}

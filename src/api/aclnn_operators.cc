@@ -1,5 +1,5 @@
-// The two-phase functions of the operators, made of ops/operator_list.inc. One that no header of
-// aclnnop/ declares, or declares otherwise, does not compile.
+// The two-phase functions of the operators, made of ops/operator_list.inc. If no header of aclnnop/
+// declares a function, or a header declares it otherwise, it does not compile.
 #include "api/aclnn_call.h"
 #include "every_aclnnop.h"
 #include "ops/operator_list.h"

@@ -58,8 +58,8 @@ base::Status ReadText(const char* path, std::string* text) {
   return Error(ACL_ERROR_INVALID_FILE, "configPath {} is no file that can be read", path);
 }
 
-// Collects the names of a file's sections without a tree of values. The library's tree asks for
-// memory when it is destroyed, and ends the process if there is none.
+// Collects the names of a file's sections without a tree of values. The JSON library's tree
+// allocates memory in its destructor, and ends the process if there is none.
 class Sections : public nlohmann::json_sax<nlohmann::json> {
  public:
   bool null() override { return Value("null"); }

@@ -1,5 +1,5 @@
-// The functions of libcust_opapi.so: rows as the list of operators has them, and their two phases.
-// They are no part of the list, because libopapi.so does not have them.
+// The functions of libcust_opapi.so: rows like the rows of the list of operators, and both phases.
+// They are not in the list, because libopapi.so does not have these functions.
 #include <cstring>
 
 #include "api/aclnn_call.h"

@@ -1,6 +1,6 @@
-// Names that torch_npu's libraries link and that belong to no header of ours: the layer below the
-// runtime, the profiler's collector and communication between devices. On one device without
-// compiled device code none of them is called.
+// Names that torch_npu's libraries link, and that no header of ours declares: the layer below the
+// runtime, the profiler's collector and communication between devices. Programs on one device
+// without compiled device code call none of them.
 #include <atomic>
 #include <chrono>
 #include <cstddef>

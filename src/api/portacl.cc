@@ -50,8 +50,8 @@ portacl::ops::Storages StoragesOf(const portacl::ops::Plan& plan, void* const* t
   return storages;
 }
 
-// Whether the call's memory is on the GPU. A kernel that reads other memory fails, and so does
-// every later CUDA call in this process.
+// Checks that the call's memory is on the GPU. If a kernel reads other memory, it fails, and so
+// does every later CUDA call in this process.
 Status CheckGpuMemory(const portacl::ops::Plan& plan, const portacl::ops::Storages& storages,
                       const void* workspace) {
   const auto check = [&](const char* name, const void* address) -> Status {

@@ -1,5 +1,5 @@
-// The planning functions of portacl/portacl.h, made of ops/operator_list.inc. One that the header
-// does not declare, or declares otherwise, does not compile.
+// The planning functions of portacl/portacl.h, made of ops/operator_list.inc. If the header does
+// not declare a function, or declares it otherwise, it does not compile.
 #include <fmt/format.h>
 
 #include <algorithm>

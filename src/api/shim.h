@@ -1,5 +1,5 @@
-// Every extern "C" function of src/api is wrapped in this. No exception leaves the library, and a
-// failure leaves its message for aclGetRecentErrMsg.
+// The wrapper of every extern "C" function of src/api. No exception leaves the library, and a
+// failure keeps its message for aclGetRecentErrMsg.
 #ifndef PORTACL_API_SHIM_H_
 #define PORTACL_API_SHIM_H_
 
@@ -29,8 +29,8 @@ inline int32_t& LastError() {
   return code;
 }
 
-// The number behind an enumerator that a caller passed. Callers may pass any number; to read an
-// unknown one as the enum itself is undefined in C++.
+// The number behind an enumerator that a caller passed. Callers may pass any number; in C++ it is
+// undefined to read an unknown number as the enum.
 template <class Enum>
 int32_t RawValue(const Enum& value) {
   static_assert(std::is_enum_v<Enum> && sizeof(Enum) == sizeof(int32_t));
@@ -56,7 +56,7 @@ struct Shortage {
   int32_t threads;
 };
 
-// A body returns a Status or a code. A Status gets the function's name in its message here; for a
+// A body returns a Status or a code. Here the function's name is added to a Status' message; with a
 // code, the body has kept the message itself.
 template <class Body>
 int32_t Invoke(const char* function, Body&& body, Shortage shortage, int32_t other) noexcept {
@@ -116,8 +116,8 @@ int32_t GuardedMemory(const char* function, Body&& body) noexcept {
   return code;
 }
 
-// For functions that return aclnnStatus. Messages of both phases of an operator have its name
-// alone; `phase` follows it in the function's name.
+// For functions that return aclnnStatus. Messages of both phases have only the operator's name;
+// `phase` is the rest of the function's name.
 template <class Body>
 int32_t GuardedNn(const char* function, Body&& body, const char* phase = "") noexcept {
   const int32_t code =
@@ -134,8 +134,8 @@ int32_t GuardedNative(const char* function, Body&& body) noexcept {
                         {ACLNN_ERR_RUNTIME_ERROR, ACLNN_ERR_RUNTIME_ERROR}, ACLNN_ERR_INNER);
 }
 
-// For pure questions, if "no" is an answer: the body's code alone. Neither the thread's last error
-// nor its message changes.
+// For pure questions with "no" as a valid answer: returns the body's code. The thread's last error
+// and message do not change.
 template <class Body>
 int32_t Question(Body&& body) noexcept {
   try {

@@ -1,5 +1,5 @@
-// The functions that the package portacl_npu asks for, and how it comes into a process of
-// torch_npu. No header declares these functions: only that package calls them, found by name.
+// The functions for the package portacl_npu, and how the package gets into a process of torch_npu.
+// No header declares these functions: only that package calls them, and finds them by name.
 #include "api/torch_npu.h"
 
 #include <dlfcn.h>

@@ -4,10 +4,10 @@
 
 namespace portacl::api {
 
-// For the end of aclInit. If libtorch_npu.so and a Python interpreter are in the process, imports
-// portacl_npu and lets it take PyTorch's operators. Looks in this library's install tree, then
-// where Python finds it. Does nothing anywhere else. The caller holds no lock of this library.
-// Failures become a Python warning.
+// Called at the end of aclInit. If libtorch_npu.so and a Python interpreter are in the process,
+// imports portacl_npu, which registers its operators in PyTorch. Looks in this library's install
+// tree, then on Python's path. Does nothing in other processes. The caller holds no lock of this
+// library. Failures become a Python warning.
 void JoinTorchNpu() noexcept;
 
 }  // namespace portacl::api

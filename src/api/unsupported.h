@@ -8,8 +8,8 @@
 
 namespace portacl::api {
 
-// ACL_ERROR_API_NOT_SUPPORT with `reason` as the message. Not ACL_ERROR_RT_FEATURE_NOT_SUPPORT:
-// clients read that one as "this operator".
+// ACL_ERROR_API_NOT_SUPPORT with `reason` as the message. Not ACL_ERROR_RT_FEATURE_NOT_SUPPORT: for
+// clients that code means "this operator is not supported".
 inline aclError Unsupported(const char* function, const char* reason) {
   return Guarded(function, [&] {
     return runtime::Error(ACL_ERROR_API_NOT_SUPPORT, "not supported by portacl: {}", reason);

@@ -53,9 +53,9 @@ class Computation {
   Computation(const Computation&) = delete;
   Computation& operator=(const Computation&) = delete;
 
-  // Computes from and into the call's tensors. `elements` says where element (0, 0, ...) of each
-  // lies, in the order of the parameters, members of lists one by one. A packed tensor's is the
-  // byte with that element.
+  // Computes from and into the call's tensors. `elements` has the address of each tensor's element
+  // (0, 0, ...), in the order of the parameters, members of lists one by one. For a packed tensor
+  // it is the byte with that element.
   virtual Failure Run(std::span<void* const> elements, int threads,
                       std::vector<FoundShape>* found) const noexcept = 0;
 

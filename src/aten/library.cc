@@ -1,5 +1,5 @@
-// Finds and loads libportacl_aten.so for the PyTorch that the process has loaded. If there is none,
-// it has it built.
+// Finds and loads libportacl_aten.so for the PyTorch that the process has loaded. If no such file
+// exists, it starts a build.
 #include "aten/library.h"
 
 #include <dlfcn.h>

@@ -26,7 +26,8 @@ constexpr int32_t kInt4 = 29;
 constexpr int64_t kSmall = 4096;
 
 // The bytes that a view of elements of four bits reaches, as a view of bytes. Strides are not
-// negative: the backend has refused others. What exceeds 64 bits remains, and no storage holds it.
+// negative: the backend has refused negative ones. Values that exceed 64 bits stay as they are, and
+// no storage holds such views.
 TensorDesc BytesOf(const TensorDesc& desc) {
   TensorDesc bytes = desc;
   bytes.dtype = base::DType::kUInt8;

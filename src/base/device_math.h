@@ -1,5 +1,5 @@
 // Arithmetic that a GPU's compiler and the host's compile to the same bits. Nothing is contracted:
-// -fmad=false for one, -ffp-contract=off for the other; fused steps say so.
+// -fmad=false on the GPU, -ffp-contract=off on the host; fused steps are explicit.
 #ifndef PORTACL_BASE_DEVICE_MATH_H_
 #define PORTACL_BASE_DEVICE_MATH_H_
 

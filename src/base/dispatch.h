@@ -15,7 +15,7 @@ struct TypeTag {
 };
 
 // f is called as f(TypeTag<T>{}); `dtype` is one of the four floating-point types (the operators'
-// checks have seen to that).
+// checks make sure of that).
 template <class F>
 decltype(auto) DispatchFloating(DType dtype, F&& f) {
   switch (dtype) {

@@ -1,5 +1,5 @@
-// Element types and formats. The values are aclDataType's and aclFormat's, so that handles and
-// descriptors need no translation. Any int32 may arrive from a caller and is kept as it is.
+// Element types and formats. The values are the values of aclDataType and aclFormat, so handles and
+// descriptors need no translation. Callers may pass any int32; it is kept as it is.
 #ifndef PORTACL_BASE_DTYPE_H_
 #define PORTACL_BASE_DTYPE_H_
 

@@ -20,8 +20,8 @@ struct ForkLocks {
   static constexpr size_t kMaxActions = 8;
   using Heads = std::array<ForkLock*, kRanks>;
 
-  // Guards the members below. The innermost lock: a thread that holds any other lock may make an
-  // object. The object's maker takes only locks that it has made itself.
+  // Guards the members below. It is the innermost lock: a thread that holds any other lock may make
+  // an object. The object's maker takes only locks that it has made itself.
   static inline std::mutex creation;
   PORTACL_STARTS_WITH_THREAD static inline thread_local int creation_depth = 0;
   // By rank. A maker's locks are its own, and may end with it, until it is done: `made`.

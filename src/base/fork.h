@@ -1,5 +1,5 @@
-// Lets a child of fork() go on with the library, even if other threads of its parent were inside
-// it. Nothing is half changed, and no lock is held by a thread that the child does not have.
+// Lets a child of fork() use the library, even if other threads of the parent were inside it. In
+// the child no data are half changed, and no lock is held by a thread that does not exist.
 #ifndef PORTACL_BASE_FORK_H_
 #define PORTACL_BASE_FORK_H_
 
@@ -52,8 +52,8 @@ class ForkLock {
   ForkLock* next_ = nullptr;
 };
 
-// Held while an object or a value is made at its first use, and by all that changes data that
-// fork() reads. The thread that has it may take it again.
+// Held while an object or a value is made at its first use, and while data that fork() reads are
+// changed. The thread that holds it may take it again.
 class CreationLock {
  public:
   CreationLock() noexcept;
@@ -87,8 +87,8 @@ class Immortal {
  public:
   constexpr Immortal() = default;
 
-  // The object; make() returns the new T* and may throw. It takes no ForkSafe lock but those it
-  // makes, and waits for no other thread.
+  // The object; make() returns the new T* and may throw. It takes no ForkSafe locks except its own
+  // new ones, and waits for no other thread.
   template <class Make>
   T& Get(Make&& make) {
     if (T* const made = object_.load(std::memory_order_acquire)) return *made;
@@ -112,15 +112,15 @@ class Immortal {
   std::atomic<T*> object_{nullptr};
 };
 
-// A plain value that is found out at its first use. As Immortal, with the value in itself: the
+// A plain value that is computed at its first use. Like Immortal, but it contains the value: the
 // first use allocates nothing. Make one of static storage duration.
 template <class T>
 class Once {
  public:
   constexpr Once() = default;
 
-  // The value; find() returns it, may throw, and is under the conditions of Immortal's make(). It
-  // does not ask for this value.
+  // The value. find() returns it, may throw, and obeys the rules of Immortal's make(). It must not
+  // ask for this value.
   template <class Find>
   const T& Get(Find&& find) {
     if (is_found_.load(std::memory_order_acquire)) return value_;
@@ -138,8 +138,8 @@ class Once {
   std::atomic<bool> is_found_{false};
 };
 
-// Registers an action of the child of each fork(), before anything else in the library; a few at
-// most. Locks are still held then.
+// Registers an action that the child of each fork() runs first, with the library's locks still
+// held. A few actions at most.
 void RunInForkedChildren(void (*action)());
 
 }  // namespace portacl::base

@@ -19,8 +19,8 @@ namespace portacl::base {
 // Thread-safe. The table shares ownership: Find keeps an object alive for its user while another
 // thread destroys the handle.
 //
-// The address of a destroyed handle is not used again before kQuarantine more were destroyed, as a
-// rule kShards times as many. A stale handle is an error, not the new object at its address.
+// A destroyed handle's address is not used again before kQuarantine more were destroyed, usually
+// kShards times as many. A stale handle is an error, not the new object at its address.
 template <class T>
 class HandleTable {
  public:
@@ -106,8 +106,8 @@ class HandleTable {
   struct alignas(64) Shard {
     ForkSafe<std::mutex> mutex{LockRank::kHandles};
     std::unordered_map<const void*, std::shared_ptr<T>> live;
-    // The last destroyed ones: a weak pointer holds the memory that make_shared allocated for the
-    // object and its counts, and not the object.
+    // The handles destroyed last. A weak pointer keeps the memory that make_shared allocated for
+    // object and counts, but not the object.
     std::array<std::weak_ptr<T>, kQuarantine> dead;
     size_t next_dead = 0;
   };

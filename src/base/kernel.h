@@ -41,8 +41,8 @@ class KernelPlan {
   uint64_t workspace_size_;
 };
 
-// Which of its paths a kernel may take: "" each one that pays; "slab" this one, whatever it costs;
-// "-packed-gathered" each one that pays but "packed", and of the others no variant "gathered".
+// Which paths a kernel may take. "": every path that pays. "slab": only this one, whatever it
+// costs. "-packed-gathered": every path that pays except "packed", without the variant "gathered".
 class PathChoice {
  public:
   constexpr PathChoice(std::string_view text) : text_(text) {}  // NOLINT(*-explicit-*): a text
@@ -72,16 +72,16 @@ struct Kernel {
   const char* name;     // its name in PORTACL_IMPL and `portacl info`: "avx512", "avx2", "ref"
   bool (*available)();  // this CPU can run it
   std::span<const char* const> paths;  // ways to compute that may be asked for by name
-  // Null if the kernel does not serve the parameters (the next in the list is asked). Null too if
-  // none of the paths serves them that `path`, a text of PathChoice, allows. Sees shapes, strides
+  // Null if the kernel does not serve the parameters; then the next kernel in the list is asked.
+  // Null too if no path serves them that `path` (a text of PathChoice) allows. Sees shapes, strides
   // and dtypes; never dereferences the tensors' addresses.
   std::unique_ptr<const KernelPlan<Params>> (*plan)(const Params& params, std::string_view path);
   // Ways to do a part of a path's work that may be left out by name.
   std::span<const char* const> variants = {};
 };
 
-// The plan of a kernel as its author writes it: the path, and the path's findings, one of Ways. A
-// kernel with paths derives a plan of its own: its kPaths and kVariants hide these.
+// A kernel's plan: the path, and the path's own plan, one of Ways. A kernel with paths derives its
+// plan from this; kPaths and kVariants there hide the members here.
 template <class... Ways>
 struct PathPlan {
   static constexpr std::array<const char*, 0> kPaths{};
@@ -147,8 +147,8 @@ class ReferenceOf {
   }
 };
 
-// A path of a kernel: its plan, if the path serves the parameters and, unless it was asked for by
-// name, is worth taking. `choice` may leave variants out. `target`: facts about the kernel.
+// A path of a kernel. Returns its plan if the path serves the parameters and either pays or was
+// asked for by name. `choice` may leave variants out. `target`: facts about the kernel.
 template <class Params, class Plan, class... Target>
 struct PathRow {
   const char* path;

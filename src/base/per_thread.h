@@ -8,8 +8,8 @@
 
 #include "base/fork.h"
 
-// The variable lies in the memory that a thread is started with. Reading it allocates nothing,
-// while the usual model of a shared library ends the process if memory has run out.
+// The variable lies in the memory that a thread is started with, so reading it allocates nothing.
+// The usual model of a shared library ends the process if memory has run out.
 #define PORTACL_STARTS_WITH_THREAD [[gnu::tls_model("initial-exec")]]
 
 namespace portacl::base {

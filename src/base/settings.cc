@@ -27,8 +27,8 @@ constexpr std::string_view kVariables[] = {
     PORTACL_SETTINGS(PORTACL_NAME, PORTACL_NAME, PORTACL_NAME, PORTACL_NAME, PORTACL_NAME)};
 #undef PORTACL_NAME
 
-// Whether this was said before: once a process is enough, however many threads and calls read a
-// variable. More than there is room for are said each time.
+// True if this message was written before: once a process is enough. If the table of messages is
+// full, further ones are written each time.
 bool WasSaid(std::string_view text) {
   static constinit std::array<std::atomic<size_t>, 64> said;
   const size_t hash = std::max<size_t>(std::hash<std::string_view>()(text), 1);

@@ -1,7 +1,7 @@
-// All settings that come from the environment: the one list of them, and how each is read.
+// The list of all settings from the environment, and how each is read.
 //
-// A setting is one line of PORTACL_SETTINGS. The line makes its function here, keeps its name from
-// being taken for a misspelled one, and must have its row in docs/settings.md
+// A setting is one line of PORTACL_SETTINGS. The line makes its function here, and makes its name
+// known, so that it is not reported as misspelled. It needs a row in docs/settings.md
 // (tests/script/settings_test.sh).
 #ifndef PORTACL_BASE_SETTINGS_H_
 #define PORTACL_BASE_SETTINGS_H_

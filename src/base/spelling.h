@@ -11,8 +11,8 @@ namespace portacl::base {
 
 constexpr size_t kLongestWord = 63;
 
-// Letters to insert, remove, replace or swap with the next until the words are the same; `to` has
-// kLongestWord at most. Allocates nothing: a read of the environment may happen where memory is
+// How many letters to insert, remove, replace or swap with the next until the words are equal;
+// `to` has at most kLongestWord. Allocates nothing: the environment may be read when memory is
 // short.
 inline size_t EditDistance(std::string_view from, std::string_view to) {
   size_t rows[3][kLongestWord + 1] = {};

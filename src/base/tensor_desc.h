@@ -38,8 +38,8 @@ class Dims {
   int rank_ = 0;
 };
 
-// Strides of a contiguous tensor, last axis fastest. Products wrap for absurd shapes, which the
-// storage check then refuses.
+// Strides of a contiguous tensor, last axis fastest. For absurd shapes products wrap; the storage
+// check refuses these shapes.
 Dims ContiguousStrides(const Dims& shape);
 
 struct TensorDesc {
@@ -65,11 +65,11 @@ struct ElementRange {
 };
 ElementRange ReachOf(const TensorDesc& tensor);
 
-// How the layout of `b` differs from `a`: "strides [6, 1], wanted [1, 2]". "" if the elements are
-// of one type and lie at the same places. A stride along an extent of 1 says nothing.
+// How the layout of `b` differs from `a`: "strides [6, 1], wanted [1, 2]". "" if both have the same
+// type and the same places of elements. Strides along an extent of 1 are ignored.
 std::string LayoutDifference(const TensorDesc& a, const TensorDesc& b);
 
-// True if the view has two indices for one element. Conservative: disjoint means that, sorted by
+// True if the view has two indices for one element. Conservative: false only if, sorted by
 // |stride|, each stride exceeds the sum of the smaller (extent - 1) * |stride|.
 bool OverlapsItself(const TensorDesc& tensor);
 

@@ -62,8 +62,8 @@ auto Dispatch(Compute compute, F&& f) {
   return f(base::TypeTag<float>{});
 }
 
-// Rounds to FLOAT so that a second rounding, to fewer bits, gives the same as one rounding. A value
-// between two numbers becomes the one with an odd last bit.
+// Rounds to FLOAT so that a second rounding to fewer bits gives the same result as a single
+// rounding: a value between two numbers becomes the number with an odd last bit.
 float OddFloat(float value) { return value; }
 float OddFloat(double value) {
   const auto nearest = static_cast<float>(value);

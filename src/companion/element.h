@@ -10,7 +10,7 @@
 namespace portacl::companion {
 
 // The type that is computed in: FLOAT for FLOAT, FLOAT16 and BF16, DOUBLE for DOUBLE, INT64 for
-// integers and BOOL, UINT64 for UINT64, which is only copied.
+// integers and BOOL, UINT64 for UINT64 (only copied).
 enum class Compute { kFloat, kDouble, kInteger, kUnsigned };
 
 // Types that are converted, but not computed with.
@@ -26,16 +26,16 @@ bool IsFloating(base::DType dtype);
 Compute ComputeOf(base::DType dtype);
 
 // Converts `count` elements that lie `stride` bytes apart, from or to a dense row of the compute
-// type. A floating-point value becomes an integer by truncation, saturated to INT64. The other
-// integer types keep the low bits of that (UINT64 has its own upper end). NaN becomes 0. BOOL is
-// "not 0". FLOAT16 and BF16 are rounded once, also from DOUBLE, INT64 and UINT64.
+// type. A floating-point value becomes an integer by truncation, saturated to INT64. Other integer
+// types keep the low bits of this INT64 (UINT64 holds values up to 2^64 - 1). NaN becomes 0. BOOL
+// is "not 0". FLOAT16 and BF16 are rounded once, also from DOUBLE, INT64 and UINT64.
 using Loader = void (*)(const void* from, int64_t stride, int64_t count, void* to);
 using Storer = void (*)(const void* from, void* to, int64_t stride, int64_t count);
 Loader LoaderOf(base::DType from, Compute to);
 Storer StorerOf(Compute from, base::DType to);
 
-// The integer type that has a type's size (of 16 bytes: two of 8). A copy as this type keeps all
-// bits, also of a signalling NaN.
+// The integer type of the same size (16 bytes: two of 8). A copy as this type keeps all bits, even
+// of a signalling NaN.
 base::DType BitsOf(base::DType dtype);
 
 // Bytes of one element of a compute type.

@@ -9,8 +9,8 @@
 
 namespace portacl::companion {
 
-// Whether the call is a copy that needs no arithmetic, since both sides have one type. No
-// parameter is null.
+// True if the call is a copy without arithmetic, because both sides have one type. No parameter is
+// null.
 bool MovesBits(const Call& call);
 
 // `common`: the type that the call computes in and, if it is an integer or BOOL, wraps to.

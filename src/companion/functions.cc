@@ -1,5 +1,5 @@
-// The functions on blocks, for the compiler to vectorise: for AVX2 if the CPU has it, with the
-// same bits as without.
+// The functions on blocks. The compiler vectorises them: for AVX2 if the CPU has it, with the same
+// bits as without.
 #include "companion/functions.h"
 
 #include <cmath>

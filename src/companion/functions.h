@@ -21,7 +21,7 @@ struct Block {
 };
 using BlockFunction = void (*)(const Block& block);
 
-// The function on one element each; comparisons give 1 or 0. Null if there is none: division of
+// The function, element by element; comparisons give 1 or 0. Null if it does not exist: division of
 // integers, bits of floating-point numbers, reductions, UINT64 except kCopy. kSub is kAdd with the
 // factor negated. kMseLoss is the square of the difference.
 BlockFunction BlockFunctionOf(Function function, Compute compute);

@@ -10,8 +10,8 @@ using base::Dims;
 
 namespace {
 
-// Wraps: of an empty view, and of one that the checks on memory refuse, strides and extents may
-// have any product, and nobody follows them.
+// Wraps: strides and extents of an empty view, or of a view that the checks on memory refuse, may
+// have any product. Such products are not used.
 int64_t Product(int64_t a, int64_t b) {
   return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
 }

@@ -1,5 +1,5 @@
-// The companion operators: name, arguments, function. The two-phase functions are made of this
-// table.
+// The companion operators: name, arguments, function. The two-phase functions are generated from
+// this table.
 #ifndef PORTACL_COMPANION_OPERATORS_H_
 #define PORTACL_COMPANION_OPERATORS_H_
 

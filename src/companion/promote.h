@@ -13,12 +13,12 @@ Category CategoryOf(base::DType dtype);
 
 base::DType Promote(base::DType a, base::DType b);
 
-// A result may be stored in `to`: no floating-point number becomes an integer, nothing but BOOL
+// Whether a result may be stored in `to`: floating-point numbers not in integers, and only BOOL in
 // BOOL.
 bool CanStore(base::DType from, base::DType to);
 
-// Collects operands. Tensors with axes decide; those without, and then scalars, count only if
-// they are of a higher category.
+// Collects operands. Tensors with axes decide; tensors without axes, and then scalars, count only
+// if their category is higher.
 class ResultType {
  public:
   void AddTensor(base::DType dtype, int rank);

@@ -10,7 +10,7 @@
 namespace portacl::companion {
 
 // `shape`: the inputs' broadcast shape; `reduced`: its axes that the reduction removes. `common`:
-// the inputs' type for a loss, the result's for the others.
+// for a loss the inputs' type, otherwise the result's type.
 base::Status PlanReduction(const Call& call, const base::Dims& shape,
                            const std::vector<bool>& reduced, base::DType common,
                            std::shared_ptr<const ops::Plan>* plan);

@@ -1,5 +1,5 @@
-// The affine grid, a thread a coordinate, and its gradient: a thread a row, then a thread an
-// element of theta.
+// The affine grid, with a thread for each coordinate. Its gradient, with a thread for each row,
+// then a thread for each element of theta.
 #include <array>
 #include <optional>
 #include <vector>

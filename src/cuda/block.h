@@ -1,6 +1,6 @@
 // A kernel for threads that work together: a Body with operator()(const Block&, int64_t number,
-// Shared&), a block of threads for each number. Members of Block do the common steps; in between,
-// each thread does its own. A compiler other than nvcc makes loops of it.
+// Shared&). Each number has a block of threads. Members of Block do the common steps; between them
+// each thread works alone. With compilers other than nvcc it becomes loops.
 #ifndef PORTACL_CUDA_BLOCK_H_
 #define PORTACL_CUDA_BLOCK_H_
 

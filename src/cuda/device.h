@@ -1,5 +1,5 @@
-// The machine under the kernels. A kernel is a loop over independent items: a Body with
-// operator()(int64_t item), a thread for each item. With nvcc it becomes a launch, with another
+// The device that kernels run on. A kernel is a loop over independent items: a Body with
+// operator()(int64_t item). With nvcc it becomes a launch with a thread for each item, with another
 // compiler a plain loop. So tests run every kernel on machines without a GPU.
 #ifndef PORTACL_CUDA_DEVICE_H_
 #define PORTACL_CUDA_DEVICE_H_
@@ -33,8 +33,8 @@ void Note(cudaError_t error);
 
 inline constexpr int kBlock = 256;  // threads
 
-// A size that decides how a call is computed. Plain loops have smaller ones: tests take every way
-// with small tensors.
+// A size that decides how a call is computed. Plain loops use smaller sizes, so that tests with
+// small tensors take every way.
 constexpr int64_t Threshold(int64_t on_gpu, int64_t /*in_loops*/) { return on_gpu; }
 
 template <class Body>
@@ -51,7 +51,7 @@ void Launch(int64_t items, const Body& body) {
   Note(cudaGetLastError());
 }
 
-// Memory that a plan keeps. It is made on a stream of its own, so that plans may also be made while
+// Memory that a plan keeps. It is made on a separate stream, so that plans may also be made while
 // another stream is being captured in a graph.
 void* NewTable(const void* from, size_t bytes);
 void DeleteTable(void* table);

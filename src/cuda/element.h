@@ -1,5 +1,5 @@
-// Elements and arithmetic, with the bits of base/half.h and of the CPU's kernels (a NaN is a NaN:
-// its payload is the device's). Nothing is contracted: -fmad=false; fused steps say so.
+// Elements and arithmetic, with the bits of base/half.h and of the CPU's kernels (except a NaN's
+// payload, which is the device's). Nothing is contracted: -fmad=false; fused steps are explicit.
 #ifndef PORTACL_CUDA_ELEMENT_H_
 #define PORTACL_CUDA_ELEMENT_H_
 

@@ -1,9 +1,9 @@
 // Gradients of grid sampling, without atomic sums. inputGrad: each pixel has a list of the points
 // or taps that touch it (counted, placed, each list sorted). One thread adds them up in the order
 // of the points. Lists are in shared memory (grid_sampler_tiles.h) or, for many channels or tiles,
-// of all points. Linear modes list points, by the cell between pixels that they lie in: a pixel
-// merges the cells around it. Other modes list each tap, by its pixel. gridGrad: a thread per
-// point. For few points with many channels, a thread per block of 16 channels.
+// in memory for all points. Linear modes list points by cell (the space between pixels), and a
+// pixel merges the lists of the cells around it. Other modes list each tap by its pixel. gridGrad:
+// a thread per point. For few points with many channels, a thread per block of 16 channels.
 #include <algorithm>
 #include <bit>
 #include <limits>
@@ -196,8 +196,8 @@ struct CellWeights {
   Pack<F, 2> axis[kAxes];
 };
 
-// The cells of an image have an index more than its pixels along each axis: the first lies before
-// the first pixel.
+// Along each axis an image has one more cell than pixels: the first cell lies before the first
+// pixel.
 template <int kAxes>
 PORTACL_DEVICE int64_t CellOf(const Geometry& g, int64_t image, int64_t z, int64_t y, int64_t x) {
   const int64_t planes = kAxes == 3 ? g.d + 1 : 1;
@@ -381,8 +381,8 @@ PORTACL_DEVICE Slope<F> Across(const Slope<F> (&planes)[4], const AxisTaps<F, 4>
   return slope;
 }
 
-// Blocks of 16 channels of each point: their sums are added to gridGrad at once, or kept apart for
-// AddBlocks.
+// Blocks of 16 channels of each point: their sums are added to gridGrad at once, or stored
+// separately for AddBlocks.
 template <class T, int kAxes, int kTaps, bool kApart>
 struct SumBlocks {
   using F = ComputeType<T>;
@@ -579,9 +579,9 @@ bool IsPlain(const Geometry& g, const Strides& from) {
   return from.h == g.ow * from.w && (g.od == 1 || from.d == g.oh * from.h);
 }
 
-// Images of few channels are made tile by tile if there are so few tiles that each may look at all
-// points. It must if successive points lie far apart; points given as one row or column mostly do.
-// Many points on few tiles would leave most of a GPU idle. False: by lists.
+// True if images of few channels are computed tile by tile. There must be few tiles, because each
+// tile may have to look at all points: so if successive points lie far apart, as in a grid of one
+// row or column. Many points on few tiles would leave most of a GPU idle. False: by lists.
 bool PlanTiles(const Geometry& g, int64_t taps, uint64_t element, Plan* plan) {
   constexpr int64_t kPoints = int64_t{1} << 26;
   const int64_t most = taps == 4 ? Threshold(2048, 6) : Threshold(256, 4);  // tiles of an image

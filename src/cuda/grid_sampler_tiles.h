@@ -106,9 +106,9 @@ void LaunchStretches(int64_t images, uint32_t points, uint32_t stretches, const 
 
 #endif
 
-// A point that touches a tile lies at most so many pixels before its first pixel, and behind its
-// last one. A bicubic tap is up to two pixels from its point, even after reflection. The third
-// pixel before is for a coordinate that rounding reflects to just below a pixel.
+// A point that touches a tile lies at most this many pixels before its first pixel, and behind its
+// last pixel. A bicubic tap is up to two pixels from its point, even after reflection. The third
+// pixel before is for coordinates that reflection rounds to just below a pixel.
 template <int kTaps>
 inline constexpr int32_t kBefore = kTaps == 4 ? 3 : 1;
 template <int kTaps>
@@ -199,8 +199,8 @@ struct GatherTile {
   static constexpr uint32_t kMost = static_cast<uint32_t>(Threshold(512, 5));
   static constexpr uint32_t kWaiting = kMost + Block::kMost;
   static constexpr uint32_t kMostSorted = static_cast<uint32_t>(Threshold(256, 12));  // of a list
-  // Listed points are dealt out to parts of the threads in order. Only points that a part lists at
-  // once come in any order.
+  // Points are listed by parts of the threads, one part after the other. Only points that one part
+  // lists at a time come in any order.
   static constexpr uint32_t kParts = 8;
   static constexpr uint32_t kLanes = Block::kThreads / kParts;
 
@@ -260,8 +260,8 @@ struct GatherTile {
     return static_cast<int32_t>(ref::CubicTap(Floor(at), i, rule));
   }
 
-  // visit(pixel of the tile, number of the tap) for each tap in the tile. The last comes first: of
-  // points side by side, a pixel then mostly sees the first one first.
+  // visit(pixel of the tile, number of the tap) for each tap in the tile. The last tap comes first.
+  // So among neighbouring points a pixel mostly sees the first point first.
   template <class Visit>
   PORTACL_DEVICE void ForTaps(const Tile& tile, const Pack<F, 2>& position,
                               const Visit& visit) const {
@@ -310,8 +310,8 @@ struct GatherTile {
     }
   }
 
-  // The same for a pixel that many taps of a point fall on, as on corners. To sort its list would
-  // take longer than to look at all of the points in order.
+  // The same for a pixel with many taps of each point, such as a corner. Sorting its list would
+  // take longer than looking at all points in order.
   PORTACL_DEVICE void AddInOrder(const Tile& tile, const uint32_t* some, uint32_t count,
                                  const Shared& shared, int32_t pixel, Sums* sums) const {
     const int32_t x = tile.left + pixel % kWidth;

@@ -53,7 +53,7 @@ struct Place {
   int64_t n, c, d, h, w;
 };
 
-// Items of (n, c, d, h, w), each once: w fastest; c fastest for tensors that have channels side by
+// Items of (n, c, d, h, w), each once. w is fastest; c if the tensor's channels lie side by
 // side.
 class Items {
  public:

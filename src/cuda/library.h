@@ -1,5 +1,5 @@
-// NVIDIA GPUs as libportacl.so sees them: libportacl_cuda.so, loaded when a program first asks, and
-// the device for which a thread plans.
+// NVIDIA GPUs for libportacl.so: libportacl_cuda.so, loaded when a program first asks for a GPU,
+// and the device for which a thread plans.
 #ifndef PORTACL_CUDA_LIBRARY_H_
 #define PORTACL_CUDA_LIBRARY_H_
 
@@ -21,7 +21,7 @@ std::string WhyNone();
 int32_t ThreadDevice();
 void SetThreadDevice(int32_t device);
 
-// While it lives, this thread plans for `device`, which exists, and runs on `stream` (a
+// During its lifetime this thread plans for `device` (which exists), and runs on `stream` (a
 // cudaStream_t).
 class Scope {
  public:
@@ -32,8 +32,8 @@ class Scope {
 
   // Null, or why the scope could not be entered: then nothing else may be called.
   const char* error() const { return error_; }
-  // Memory in the order of the stream: null if there is none, and for 0 bytes. It goes back, in
-  // that order, at Leave().
+  // Memory in the order of the stream: null if there is none, and for 0 bytes. Leave() frees it, in
+  // the order of the stream.
   void* Allocate(uint64_t bytes);
   void Wait();
   // Ends the scope. Null, or CUDA's message for the first call that failed.
@@ -48,8 +48,8 @@ class Scope {
 // Whether kernels of the device can reach the memory at `address`.
 bool IsOnDevice(const void* address, int32_t device);
 
-// CUDA's message for this thread's newest plan that could not be made. "" if the kernels do not
-// serve the call.
+// CUDA's message for this thread's last plan that failed. "" if the kernels do not serve the
+// call.
 const char* PlanError();
 
 }  // namespace portacl::cuda

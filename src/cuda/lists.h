@@ -53,7 +53,7 @@ inline void Scan(const uint32_t* from, uint32_t* to, int64_t count, void* scratc
 
 inline constexpr int kSortBlock = 512;  // threads
 
-// A block sorts a list at a time, by Batcher's network with all comparisons upwards. So entries
+// A block sorts one list at a time, by Batcher's network with all comparisons ascending. So entries
 // behind the list's end stay there.
 static __global__ void __launch_bounds__(kSortBlock)
     SortLists(const uint32_t* lists, const uint32_t* number, const uint32_t* starts,

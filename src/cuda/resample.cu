@@ -1,6 +1,6 @@
 // Linear, cubic and antialiased resizing and their gradients: weighted sums over tables, along the
-// axes in the order of ops/resample_params.h. If a result has few taps, a thread makes it from
-// all of them. Elsewhere each axis is a launch of its own, with the sums between the axes in the
+// axes in the order of ops/resample_params.h. If a result has few taps, one thread computes it from
+// all of them. Otherwise each axis is a separate launch, and sums between the axes are in the
 // workspace.
 #include <algorithm>
 #include <array>
@@ -105,8 +105,8 @@ struct Taps<F, 0> {
   }
 };
 
-// A thread makes kWidth elements of a row, or of the kChannels channels of a pixel that lie side by
-// side. One of both is 1.
+// A thread makes kWidth elements of a row, or kChannels channels of a pixel that lie side by side.
+// One of the two numbers is 1.
 template <class T, int kWidth, int kChannels, bool kBackward, int kMost>
 struct AllAxes {
   using F = ComputeType<T>;
@@ -163,8 +163,8 @@ struct AllAxes {
   }
 };
 
-// One axis. A thread makes kWidth elements that have the same taps: of a row, or, along w, of as
-// many rows.
+// One axis. A thread makes kWidth elements with the same taps: in a row or, along w, one in each of
+// kWidth rows.
 template <class From, class To, class F, int kWidth>
 struct OneAxis {
   Items items;

@@ -1,5 +1,5 @@
-// The documented sum of sixteen lanes: i + (i + 8), then 4, 2, 1. One thread makes one lane after
-// the other and keeps four of the sums.
+// The documented sum of sixteen lanes: i + (i + 8), then 4, 2, 1. One thread computes the lanes one
+// after the other, and keeps at most four sums.
 #ifndef PORTACL_CUDA_TREE_H_
 #define PORTACL_CUDA_TREE_H_
 

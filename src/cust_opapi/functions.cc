@@ -1,5 +1,5 @@
-// libcust_opapi.so: functions that DrivingSDK's package has under this name of a library, with
-// their published parameters, as portacl's operators compute them.
+// libcust_opapi.so: functions that DrivingSDK's package has in a library of this name, with their
+// published parameters, computed by portacl's operators.
 #include <algorithm>
 #include <cstdint>
 #include <vector>
@@ -18,8 +18,8 @@ aclnnStatus Plan(const char* function, uint64_t* workspace_size, aclOpExecutor**
   return portaclCustomPlan(function, addresses, workspace_size, executor);
 }
 
-// The shape of a tensor (N, C, H, W) as (N, H, W, C). The call is refused for another number of
-// axes, which stay as they are, and for null.
+// The shape of a tensor (N, C, H, W) as (N, H, W, C). With another number of axes it keeps the
+// shape; the call is then refused, and also for null.
 class ChannelsLast {
  public:
   explicit ChannelsLast(const aclTensor* tensor) {

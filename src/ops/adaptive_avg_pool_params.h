@@ -17,8 +17,8 @@ struct PoolWindow {
   bool operator==(const PoolWindow&) const = default;
 };
 
-// The window that element i of an axis of `extent` covers on an axis of `other`. The elements of
-// one axis that cover element j of the other are the window of j with the extents exchanged.
+// The window that element i of an axis of `extent` covers on an axis of `other`. With the extents
+// exchanged, the window of j holds the elements that cover j.
 constexpr PoolWindow PoolWindowOf(int64_t i, int64_t extent, int64_t other) {
   // i * other / extent, without overflow where extents are below 2^31 or one divides the other.
   const auto place = [&](int64_t at, int64_t up) {

@@ -17,7 +17,7 @@ namespace {
 using base::Status;
 using base::TensorDesc;
 
-// Places of `count` points from -1 to 1 (align_corners) or of the middles of as many pixels. The
+// Places of `count` points: from -1 to 1 (align_corners), else the middles of as many pixels. The
 // steps are fused, as in PyTorch on every CPU that has fused steps, so that nearest sampling
 // decides its ties as PyTorch does.
 template <class T>

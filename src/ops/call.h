@@ -50,8 +50,8 @@ class Call {
   // that tensor is not (N, C, L), (N, C, H, W) or (N, C, D, H, W).
   int axes() const { return axes_; }
 
-  // The argument number `index` among the arguments of its form, from 0. Null or 0 if the signature
-  // has none of that form, or if the caller gave null.
+  // Argument number `index`, from 0, among the arguments of its form. Null or 0 if the signature
+  // has no such argument, or if the caller gave null.
   const base::TensorDesc* input(size_t index) const;
   const base::TensorDesc* output(size_t index) const;
   const std::vector<int64_t>* ints(size_t index) const;
@@ -59,8 +59,8 @@ class Call {
   const std::vector<bool>* bools(size_t index) const;
   double real(size_t index) const;
   int64_t integer(size_t index) const;
-  // A choice: the word that the caller gave, null if the API takes its position; and its
-  // position, -1 of an unknown word.
+  // A choice: the caller's word (null if the API takes a position), and its position (-1 for an
+  // unknown word).
   const char* word(size_t index) const;
   int64_t mode(size_t index) const;
   bool flag(size_t index) const;

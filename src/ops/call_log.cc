@@ -75,8 +75,8 @@ void Split(int axis, int64_t inner, base::TensorDesc* desc) {
   desc->strides = split(desc->strides, stride * inner, stride);
 }
 
-// With all axes that the aclnn API lists: calls of deformable attention may have levels and points
-// or heads and channels as one.
+// The description with all axes that the aclnn API lists. In calls of deformable attention, levels
+// and points, or heads and channels, may be one axis.
 base::TensorDesc AsListed(const Plan& plan, const Parameter& parameter, base::TensorDesc desc) {
   if (desc.shape.rank() + 1 != static_cast<int>(PartsOf(parameter))) return desc;
   if (PartOf(parameter, 3) == "L") {
@@ -117,8 +117,8 @@ std::string ListWord(const Plan& plan, const Parameter& list, size_t index) {
   return fmt::format("{}", fmt::join(std::span(values).last(count), "x"));
 }
 
-// The value of the parameter that is number `index` of its form. Empty for lists of extents, which
-// are the tensors' own, and for tensors.
+// The value of the parameter that is number `index` of its form. Empty for tensors, and for lists
+// of extents, because the tensors have these.
 std::string ValueWord(const Plan& plan, const Parameter& parameter, size_t index) {
   const LoggedNumbers& numbers = plan.logged_numbers();
   switch (FormOf(parameter.kind)) {

@@ -8,8 +8,8 @@
 
 namespace portacl::ops {
 
-// Made at the beginning of a phase, and told of its plan at the end. If neither a log nor the
-// timeline is wanted, it costs three tests of a flag at most.
+// Constructed at the beginning of a phase; gets the plan at its end. If neither a log nor the
+// timeline is wanted, it costs at most three tests of a flag.
 class CallTimer {
  public:
   CallTimer();

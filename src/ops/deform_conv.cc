@@ -25,8 +25,7 @@ using base::Dims;
 using base::Status;
 using base::TensorDesc;
 
-// A tensor of a call: its number among the inputs, or the outputs; kNone where the operator has
-// none.
+// A tensor of a call: its number among the inputs or the outputs; kNone if the operator lacks it.
 struct Place {
   static constexpr int kNone = -1;
   int index = kNone;
@@ -130,8 +129,8 @@ class Reader {
   }
   int64_t groups() const { return has_weight() ? call_.integer(0) : 1; }
   int64_t offset_groups() const { return call_.integer(has_weight() ? 1 : 0); }
-  // Planes of offsets and masks for each offset group and tap: 2, or 3 with masks behind them. The
-  // native API takes the tensor's own number.
+  // Planes of offsets and masks for each offset group and tap: 2, or 3 if masks follow the offsets.
+  // The native API takes the number from the tensor.
   int64_t PlanesOfPoint(int64_t points) const {
     if (call_.has_flag(0)) return call_.flag(0) ? 3 : 2;
     const bool joined = !Has(at.mask) && Raw(at.offset)->shape[1] == 3 * points;
@@ -410,8 +409,8 @@ class DeformConvPlan final : public Plan {
               tensor != nullptr);
   }
   void SetLog(const Reader& read) {
-    // The log's function has no pairs and no tensor of masks. A case has no null tensor, and no
-    // bias of another type.
+    // The function that the log names has no pairs and no tensor of masks. A case cannot say a null
+    // tensor, or a bias of another type.
     bool complete = !read.pairs() && !read.Has(at_.mask) && !read.BiasIsFloat();
     for (const Place place : {at_.bias, at_.columns, at_.out_columns, at_.input_grad,
                               at_.weight_grad, at_.offset_grad, at_.bias_grad}) {

@@ -21,7 +21,7 @@ struct DeformConvTensor {
 
 // The planes of offsets and masks. Let i = group * taps + tap for a point (n, group, kernel tap,
 // oh, ow). Its x lies in plane x_plane + step * i, its y in y_plane + step * i, its mask in plane i
-// of its own view.
+// of the masks' view.
 struct DeformConvPlanes {
   int64_t x = 0;
   int64_t y = 0;

@@ -18,8 +18,8 @@ struct PlannedCall {
   std::optional<Storages> storages;
 };
 
-// Thread-safe. A run snapshots the addresses when it is enqueued. So an executor may be enqueued
-// again, or get other addresses, while earlier runs are pending.
+// Thread-safe. To enqueue a run copies the addresses. So an executor may be enqueued again, or get
+// other addresses, while earlier runs are pending.
 class Executor {
  public:
   explicit Executor(PlannedCall planned);

@@ -141,16 +141,16 @@ class GridSamplerBackwardPlan final : public Plan {
   }
 
  private:
-  // Nearest has gridGrad 0 whatever the inputs hold, and only gridGrad needs the image. A run may
-  // have no address of an input that it does not read or that is empty. Its strides are 0 then, by
-  // which kernels step from it all the same.
+  // Only gridGrad needs the image, and in nearest mode gridGrad is 0 whatever the inputs hold. If a
+  // run does not read an input, or the input is empty, its address may be null. Its strides are 0
+  // then, because kernels step through it all the same.
   bool ReadsImage() const {
     return params_.want_grid_grad && params_.shape.interpolation != Interpolation::kNearest;
   }
   bool ReadsPoints() const { return params_.want_input_grad || ReadsImage(); }
 
-  // The aclnn API has a mask; the native one passes null for a gradient that is not wanted, and by
-  // name both are.
+  // The aclnn API has a mask. The native API passes null for an unwanted gradient. By name both
+  // gradients are wanted.
   static bool IsWanted(const Call& call, size_t gradient) {
     const std::vector<bool>* const mask = call.bools(0);
     return mask != nullptr ? (*mask)[gradient] : call.output(gradient) != nullptr;

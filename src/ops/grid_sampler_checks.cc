@@ -199,7 +199,7 @@ class Checker {
                             grid_.desc->shape.ToString());
   }
 
-  // Warns of arguments that portacl takes although the page of the image's operator does not list
+  // For images: warns of arguments that portacl accepts although the operator's page does not list
   // them.
   Status Warnings() const {
     if (call_.surface() == Surface::kNative) return {};

@@ -2,9 +2,9 @@
 //
 //   X(Kind, Form, type in the aclnn API, type in the native API)
 //
-// An API that cannot say a kind has `void`, so a function with such a parameter does not compile.
+// If an API lacks a kind, its type is `void`, so a function with such a parameter does not compile.
 // Forms are in operator_list.h: parameters of one form mean the same in every API, in order. The
-// file needs nothing. To give the kinds the types of an API:
+// file includes nothing. To give the kinds the types of an API:
 //
 //   #define PORTACL_KIND(Kind, form, aclnn, native) using Kind = native;
 //   PORTACL_KINDS(PORTACL_KIND)

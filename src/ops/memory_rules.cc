@@ -115,8 +115,8 @@ bool SameView(const base::TensorDesc& a, const void* a_storage, const base::Tens
          static_cast<const char*>(b_storage) + b.offset * size;
 }
 
-// Whether two views share no byte because the one ends before the other begins. Nearly all calls
-// are like this, and it is quickly found.
+// True if two views share no byte because one ends before the other begins. That is quickly found,
+// and holds for nearly all calls.
 bool AreApart(const TensorSlot& a, const void* a_storage, const TensorSlot& b,
               const void* b_storage) {
   const auto ends_before = [](const TensorSlot& first, const void* first_storage,

@@ -47,8 +47,8 @@ class MsDeformAttnChecks {
   bool native() const { return call_.surface() == Surface::kNative; }
   const TensorDesc& in(Input index) const { return *call_.input(index); }
 
-  // All tensors of points have one dtype: that of value or, in the native API, FLOAT beside 16
-  // bits. (A shared check compares the other tensors with value.)
+  // All tensors of points have one dtype: the dtype of value or, in the native API, FLOAT if value
+  // has 16 bits. (A shared check compares the other tensors with value.)
   Status PointDTypes() const {
     const base::DType value = in(kValue).dtype;
     const base::DType points = in(kLocation).dtype;

@@ -19,9 +19,9 @@ int64_t IdealFirstOutput(int64_t i, int64_t out, double outputs_per_input) {
   return at + (static_cast<double>(at) < first ? 1 : 0);
 }
 
-// The first o in [0, out] with rule(o) >= i (out if there is none). An exponential search begins at
-// the place where the ideal ratio puts it: the rounded rule is off by a few at most. It does not
-// start from the output before, so that the searches need not wait for each other.
+// The first o in [0, out] with rule(o) >= i (out if there is none). An exponential search begins
+// where the ideal ratio puts it: the rounded rule differs by a few at most. It does not start from
+// the previous result, so that the CPU can overlap the searches.
 int64_t FirstOutputOf(const NearestIndexRule& rule, int64_t i, int64_t out,
                       double outputs_per_input) {
   int64_t at = IdealFirstOutput(i, out, outputs_per_input);
@@ -71,8 +71,8 @@ NearestIndexRule::NearestIndexRule(int64_t in, int64_t out, double scale, Neares
 
 int64_t NearestIndexRule::operator()(int64_t o) const {
   const double at = Position(o);
-  // Never negative, so that the conversion is the floor (a call of the C library's costs more than
-  // the rest). Compared before it: a tiny scale makes the place infinite.
+  // Never negative, so the conversion is the floor (floor() of the C library costs more than the
+  // rest). The comparison comes first, because a tiny scale makes the place infinite.
   return at < static_cast<double>(last_) ? static_cast<int64_t>(at) : last_;
 }
 

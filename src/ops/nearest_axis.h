@@ -12,9 +12,9 @@
 
 namespace portacl::ops {
 
-// Which element of `in` an output takes. Exact: the one with the nearest middle. Floor: the one
-// that the output's beginning falls into (PyTorch's "nearest"). Corners: the nearest one, with the
-// middles of the border elements aligned (scales do not count).
+// Which element of `in` an output takes. Exact: the element with the nearest middle. Floor: the
+// element that holds the output's beginning (PyTorch's "nearest"). Corners: the nearest element if
+// the middles of the border elements are aligned (scales do not count).
 enum class Nearest { kExact, kFloor, kCorners };
 
 // src(o) on one axis: which of the `in` elements the output o belongs to.
@@ -58,7 +58,7 @@ class NearestTable {
 };
 
 // The extents or strides of N, C, H, W (As4D) and of D (DepthOf). The tensor is (N, C, L), (N, C,
-// H, W) or (N, C, D, H, W); `missing` for an axis that it lacks.
+// H, W) or (N, C, D, H, W). An axis that it lacks gets `missing`.
 std::array<int64_t, 4> As4D(const base::Dims& dims, int64_t missing);
 int64_t DepthOf(const base::Dims& dims, int64_t missing);
 

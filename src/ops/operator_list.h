@@ -137,15 +137,15 @@ struct Parameter {
 
   Kind kind;
   const char* name;  // "" if this function lacks it and others of the operator have it: it is null
-  // Tensors, kInts and kSizes: the extents by symbol, "N,C,OH,OW". The same symbol is the same
-  // number, and O stands before extents of the resized side. "*" is L, "H,W" or "D,H,W". kBools:
-  // the outputs. kMode, kWord: the words, "zeros|border".
+  // Tensors, kInts and kSizes: the extents by symbol, "N,C,OH,OW". Equal symbols are equal numbers;
+  // symbols of the resized side begin with O. "*" is L, "H,W" or "D,H,W". kBools: the outputs.
+  // kMode, kWord: the words, "zeros|border".
   const char* symbols;
   // The value of an attribute that is not set, or of a pointer that is null. Null if there must be
   // one.
   const char* unset;
-  // The dtypes of a tensor that need not have the dtype of the others, such as indices. Null: the
-  // function's dtypes.
+  // The dtypes of a tensor that may differ from the other tensors' dtype, such as indices. Null:
+  // the function's dtypes.
   const DTypesOfProfiles* dtypes;
 
   bool any_axes = false;  // the last symbol stands for all spatial axes

@@ -42,8 +42,8 @@ int64_t StorageBytes(const base::TensorDesc& desc) {
   return fits ? bytes : -1;
 }
 
-// The function that gives a call its name in a log: the aclnn function that is called, else the
-// first that does the same. One function of the affine grid has any rank.
+// The function that names a call in a log: the aclnn function that is called, else the first one
+// that does the same. The affine grid has one function for all ranks.
 const Signature* LoggedFunction(const Call& call) {
   if (*call.signature().case_name != '\0') return &call.signature();
   const Op op = call.signature().op;
@@ -130,8 +130,8 @@ Elements Plan::ElementsAt(const Storages& storages) const {
   return elements;
 }
 
-// The runtime's policy on threads takes calls of one kind for alike. They share the operator, the
-// kernel, and the number of elements to within a factor of 1.5.
+// The runtime's thread policy treats calls of one kind alike. They have the same operator and
+// kernel, and numbers of elements within a factor of 1.5.
 uint64_t Plan::Kind() const {
   uint64_t elements = 0;
   for (int i = 0; i < num_tensors(); ++i) {

@@ -96,7 +96,7 @@ struct TensorSlot {
   bool has_elements() const { return nonempty; }
 };
 
-// The arguments of a call beside tensors, for the log of calls: by form, in the order of the
+// A call's arguments except tensors, for the log of calls: by form, in the order of the
 // signature.
 struct LoggedNumbers {
   explicit LoggedNumbers(const Call& call);
@@ -115,12 +115,12 @@ class Plan {
   Plan(const Plan&) = delete;
   Plan& operator=(const Plan&) = delete;
 
-  // Runs this plan, or its parts, as one call of the runtime's: one region of threads for all its
-  // loops. Each part has elements of its own. Waits for the result.
+  // Runs this plan, or its parts, as one call of the runtime: one region of threads for all loops.
+  // Each part has its own elements. Waits for the result.
   base::Status RunCall(std::span<const Elements> elements, void* workspace) const noexcept;
 
-  // Checks the values of tensors, known when the work runs. The native API refuses wrong values. A
-  // stream has an error in strict mode; otherwise a warning is logged.
+  // Checks values of tensors, which are known when the work runs. The native API refuses wrong
+  // values. In strict mode the stream gets an error; otherwise a warning is logged.
   virtual base::Status CheckContents(const Elements& /*elements*/) const { return {}; }
 
   // Computes from and into these elements (0, 0, ...). Waits for the result.
@@ -131,12 +131,12 @@ class Plan {
     return {};
   }
 
-  // Of a call on lists: the calls on their members. They run in this order instead of Run(), each
-  // from and into the addresses that it was planned with. They need no workspace.
+  // For a call on lists: the calls on their members. They run in this order instead of Run(), with
+  // the addresses that they were planned with. They need no workspace.
   virtual std::span<const std::shared_ptr<const Plan>> parts() const { return {}; }
 
-  // The function of the aclnn API that names this call in the log, whatever API it came through.
-  // Null: the log leaves the call out, or there is no log of calls.
+  // The aclnn function that names this call in the log, whichever API it came through. Null: the
+  // log leaves the call out, or there is no log of calls.
   const Signature* logged() const { return logged_; }
   const LoggedNumbers& logged_numbers() const { return *logged_numbers_; }  // of a logged call
 
@@ -152,8 +152,8 @@ class Plan {
   bool small() const { return small_; }
   int num_tensors() const { return static_cast<int>(tensors_.size()); }
   const TensorSlot& tensor(int index) const { return tensors_[static_cast<size_t>(index)]; }
-  // The signature's tensor inputs and outputs, and which tensor each is. A tensor that is updated
-  // in place is the first input and the output.
+  // The signature's tensor inputs and outputs, and the tensor of each. A tensor that is updated in
+  // place is the first input and the output.
   int num_inputs() const { return num_inputs_ + (in_place_ ? 1 : 0); }
   int num_outputs() const { return num_tensors() - num_inputs_; }
   int input(int index) const {
@@ -185,16 +185,16 @@ class Plan {
                         bool updated = false);
   // The rules on memory that every operator shares, on the planned addresses: see operators' docs.
   base::Status CheckMemory() const;
-  // Chooses the kernel; takes its name and its workspace. The plan is small if the first tensor and
-  // the first output have at most so many elements together. In select_kernel.h.
+  // Chooses the kernel; keeps its name and its workspace. The plan is small if the first tensor and
+  // the first output together have at most this many elements. In select_kernel.h.
   template <class Params, class Kernels>
   base::Status Choose(const Kernels& kernels, const Params& params, int64_t small_elements,
                       PlannedKernel<Params>* kernel);
   // Whether no output has an element, and whether no tensor has more than so many.
   bool WritesNothing() const;
   bool HasAtMost(int64_t elements) const;
-  // For CheckContents(): text() says what is wrong in a tensor. The native API is refused; a stream
-  // has a warning with `instead` behind the text.
+  // For CheckContents(): text() says what is wrong in a tensor. A call of the native API is
+  // refused; a stream gets a warning with `instead` behind the text.
   template <class Text>
   base::Status RefuseContents(const Text& text, const char* instead) const {
     try {
@@ -219,8 +219,8 @@ class Plan {
   std::string kernel_ = "none";
   uint64_t workspace_size_ = 0;
   bool small_ = true;
-  // An output may be an input's very view: element i is read before it is written, and by nobody
-  // else.
+  // True if an output may be exactly an input's view: element i is read before it is written, and
+  // for no other element.
   bool may_be_input_ = false;
   bool may_alias_ = false;       // outputs may be anywhere in inputs and other outputs
   bool any_address_ = false;     // elements need not lie at multiples of their size

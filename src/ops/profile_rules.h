@@ -1,5 +1,5 @@
-// What the current profile takes of each row of the list of operators: the function itself, its
-// dtypes and its formats. Also the words in which it refuses others.
+// What the current profile accepts of each row of the list of operators: the function, its dtypes
+// and its formats. Also the words of refusals.
 #ifndef PORTACL_OPS_PROFILE_RULES_H_
 #define PORTACL_OPS_PROFILE_RULES_H_
 

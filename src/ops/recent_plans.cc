@@ -1,5 +1,5 @@
-// Finds plans by the words of a call: everything that its checks and its plan look at, except the
-// addresses of tensors.
+// Finds plans by the words of a call: everything that checks and planning use, except the addresses
+// of tensors.
 #include "ops/recent_plans.h"
 
 #include <algorithm>

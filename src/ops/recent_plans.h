@@ -19,7 +19,7 @@
 
 namespace portacl::ops {
 
-// The words of one call: everything that its checks and its plan look at, except the addresses of
+// The words of one call: everything that its checks and its planning use, except the addresses of
 // tensors. Calls with too_many() words are not kept.
 class CallWords {
  public:
@@ -68,8 +68,8 @@ class CallWords {
 std::shared_ptr<const Plan> FindRecentPlan(const CallWords& call);
 // Keeps a new plan if its call comes for the second time: plans of calls that all differ would fill
 // the caches. `warnings`: how many this thread had before the plan was made. A plan that brought a
-// warning is not kept, because each call repeats it. A plan is not kept either if a setting has
-// changed since.
+// warning is not kept, because each call must repeat the warning. Nor is a plan kept if a setting
+// has changed since it was made.
 void KeepIfSeen(const CallWords& call, const std::shared_ptr<const Plan>& plan, uint64_t warnings);
 
 // MakePlan(), or the plan of an earlier call that differs only by the addresses of its tensors. The

@@ -60,8 +60,8 @@ inline int32_t CodeOf(Rule rule, Surface surface) {
   return graph ? ACL_ERROR_INVALID_PARAM : ACLNN_ERR_PARAM_INVALID;
 }
 
-// A code of the runtime as the surface returns it. For aclnn a handle that is no stream is a wrong
-// parameter.
+// The code that the surface returns for a code of the runtime. In aclnn a handle that is no stream
+// is a wrong parameter.
 inline int32_t RuntimeCodeOf(int32_t code, Surface surface) {
   if (surface == Surface::kGraph) return code;
   return code == ACL_ERROR_RT_INVALID_HANDLE ? ACLNN_ERR_PARAM_INVALID : ACLNN_ERR_RUNTIME_ERROR;
@@ -100,8 +100,8 @@ class Refusals {
     return {};
   }
 
-  // For rules that the documents state as facts, not as errors. A refusal in strict mode, else a
-  // warning in the log and in the thread's message. The native API says nothing.
+  // For rules that the documents state without an error. A refusal in strict mode, else a warning
+  // in the log and in the thread's message. The native API does not warn.
   base::Status Warn(Rule rule, std::string text) const {
     if (surface_ == Surface::kNative) return {};
     if (Strict()) return Refuse(rule, "{} (refused because of PORTACL_STRICT)", text);

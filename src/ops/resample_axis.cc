@@ -1,5 +1,6 @@
-// Coordinates, weights and taps. Every operation is rounded by itself: the compiler must not fuse a
-// multiplication with an addition here (cmake/compiler.cmake), and bits of results depend on it.
+// Coordinates, weights and taps. Every operation is rounded separately, because bits of results
+// depend on it: the compiler must not fuse a multiplication with an addition here
+// (cmake/compiler.cmake).
 #include "ops/resample_axis.h"
 
 #include <algorithm>
@@ -19,8 +20,8 @@
 namespace portacl::ops {
 namespace {
 
-// Up to here a float holds every index exactly. Beyond, tables are computed in double for every
-// type, and their weights are rounded to the call's type.
+// Up to this extent a float holds every index exactly. For larger extents, tables are computed in
+// double for every type, and weights are rounded to the call's type.
 constexpr int64_t kFloatIndices = int64_t{1} << 24;
 
 bool IsAntialiased(ResampleMode mode) { return mode >= ResampleMode::kAntialiasedLinear; }
@@ -47,8 +48,8 @@ T RatioIn(const ResampleRule& rule) {
 
 // ---- filters ------------------------------------------------------------------------------------
 
-// The weights of the four taps around a place, `t` behind the second. All at once: each is a
-// polynomial of its distance to the place, ((p * s - q) * s + r) * s - v.
+// The weights of the four taps around a place that lies `t` behind the second tap. All are computed
+// at once: each is a polynomial of its distance, ((p * s - q) * s + r) * s - v.
 template <class T>
 std::array<T, 4> CubicWeights(T t) {
   using Four [[gnu::vector_size(4 * sizeof(T))]] = T;

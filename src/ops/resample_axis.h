@@ -13,8 +13,8 @@
 
 namespace portacl::ops {
 
-// How weights of bytes become fixed-point numbers: with 15 bits, as PyTorch's, or with 22, as
-// Pillow's.
+// How weights of bytes become fixed-point numbers: with 15 bits as in PyTorch, or with 22 bits as
+// in Pillow.
 enum class FixedWeights { kNone, kPyTorch, kPillow };
 
 // Lanczos, with three lobes, is antialiased always.
@@ -31,8 +31,8 @@ struct ResampleRule {
   bool in_double = false;  // compute and weigh in double: for double tensors and bytes
   FixedWeights fixed = FixedWeights::kNone;  // others: forward only
 
-  // Inputs per output, in the type of the table. Infinite if a scale is so small that 1 / scale
-  // is: antialiased modes must refuse that.
+  // Inputs per output, in the type of the table. Infinite if 1 / scale is infinite: antialiased
+  // modes must refuse such a scale.
   double Ratio() const;
 
   // The taps of all outputs at most; 0 of an identity, which has no table.
@@ -42,8 +42,8 @@ struct ResampleRule {
 // Owns the arrays that a ResampleAxis points to.
 class ResampleTable {
  public:
-  // Forward, or its transpose, in which the taps of one destination ascend by output, then by tap.
-  // Throws std::bad_alloc.
+  // The forward table, or its transpose: there the taps of a destination ascend by output, then by
+  // tap. Throws std::bad_alloc.
   ResampleTable(const ResampleRule& rule, bool backward);
   // For bytes: each of `out` destinations is the source that the rule says.
   ResampleTable(const NearestIndexRule& rule, int64_t in, int64_t out);

@@ -13,7 +13,7 @@ namespace portacl::ops {
 // The sums of one axis: destination o is the sum of weight[k] * element source[k], start[o] <= k <
 // start[o + 1]. The sources of a destination never decrease, and all elements between them are its
 // sources too. From one destination to the next, the first and the last source do not decrease
-// either. A source may stand there twice, a weight may be zero (of either sign). A destination
+// either. A source may occur twice, and a weight may be zero (of either sign). A destination
 // without taps is +0. Weights are finite.
 struct ResampleAxis {
   int64_t from = 1;      // sources: the extent that is read
@@ -29,9 +29,9 @@ struct ResampleAxis {
   int64_t Count(int64_t o) const { return identity ? 1 : start[o + 1] - start[o]; }
 };
 
-// Weights of bytes are fixed-point numbers of two parts with 16 bits, lower + upper * kUpperPart.
-// A destination has an even number of taps, and two taps that follow each other share two entries.
-// These are both lower parts, then both upper parts, the first tap's in the lower bits. Upper parts
+// Weights of bytes are fixed-point numbers of two parts with 16 bits, lower + upper * kUpperPart. A
+// destination has an even number of taps; each pair of taps has two entries. The first entry holds
+// both lower parts, the second both upper parts; the first tap is in the lower bits. Upper parts
 // are 0 unless `shift` is kMostShift.
 inline constexpr int32_t kMostShift = 22;
 inline constexpr int32_t kUpperPart = 4096;
@@ -49,7 +49,7 @@ inline int32_t FixedWeight(const int32_t* weight, int64_t tap) {
 // compute type. Each sum is acc = fma(weight, value, acc) in the order of its taps.
 //
 // Bytes: each sum is 2^(shift - 1) + weight * value + ..., modulo 2^32, shifted right by `shift`
-// bits and clamped to 0..255. Results between the axes are bytes. `backward` only says the order.
+// bits and clamped to 0..255. Results between the axes are bytes. `backward` decides the axes' order.
 struct ResampleParams {
   base::DType dtype = base::DType::kFloat;
   bool backward = false;

@@ -1,5 +1,5 @@
-// Parameters of RoiAlign's kernels, and where the samples of a roi lie. One definition for all
-// kernels, since the bits of a coordinate decide which pixels a sample names.
+// Parameters of RoiAlign's kernels, and the places of a roi's samples. All kernels share this
+// definition, because the bits of a coordinate decide which pixels a sample uses.
 #ifndef PORTACL_OPS_ROI_ALIGN_PARAMS_H_
 #define PORTACL_OPS_ROI_ALIGN_PARAMS_H_
 
@@ -244,8 +244,8 @@ RoiCounted RoiCountedOf(const RoiAxis<F>& axis, int64_t bin) {
   return {split([&](F at) { return at < low; }), split([&](F at) { return at <= high; })};
 }
 
-// The sine and the cosine of an angle below 2^20, by Taylor's series after the quarters of a turn
-// are taken off. They come from no library, so that the bits are the same everywhere.
+// The sine and the cosine of an angle below 2^20, by Taylor's series after whole quarter turns are
+// subtracted. They use no library, so that the bits are the same everywhere.
 struct RoiTurn {
   explicit RoiTurn(double angle) {
     constexpr double kQuarters = 0.63661977236758134308;  // in a unit of the angle
@@ -332,8 +332,8 @@ void ForRotatedSamples(const SampledRoi<F>& roi, int64_t ph, int64_t pw, const V
   }
 }
 
-// The same of an upright roi. All samples that do not count are 0, so only the first of these can
-// be a maximum: (0, 0), or behind the first row, or behind all rows. It is visited without corners.
+// The same for an upright roi. Samples that do not count are all 0: only the first of them can be a
+// maximum ((0, 0), or behind the first row, or behind all rows). It is visited without corners.
 template <class F, class Visit>
 void ForUprightSamples(const SampledRoi<F>& roi, int64_t ph, int64_t pw, const Visit& visit) {
   if (roi.y.samples == 0 || roi.x.samples == 0) return;

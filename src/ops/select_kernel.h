@@ -1,6 +1,6 @@
-// Chooses the kernel of a plan. It is the first in the operator's list that this CPU has and that
-// serves the parameters, or the forced one, by the forced path. Keeps it with its kernel plan, and
-// makes plans of this kind.
+// Chooses the kernel of a plan: the first kernel in the operator's list that this CPU has and that
+// serves the parameters, or the forced kernel and path. Keeps it with its kernel plan, and makes
+// plans of this kind.
 #ifndef PORTACL_OPS_SELECT_KERNEL_H_
 #define PORTACL_OPS_SELECT_KERNEL_H_
 
@@ -32,8 +32,8 @@ using KernelList = std::vector<const base::Kernel<Params>*>;  // best first, "re
 // The names of the kernels that this CPU can run, of any operator. In kernels.cc.
 std::vector<std::string> AvailableImpls();
 
-// `unknown`: names behind a '-' in a path of PORTACL_IMPL that no operator's kernel called `kernel`
-// has, as a path or as a variant. `known`: all names that there are. In kernels.cc.
+// `unknown`: names behind a '-' in a path of PORTACL_IMPL that are no path or variant of any
+// operator's kernel `kernel`. `known`: all existing names. In kernels.cc.
 struct LeftOutNames {
   std::vector<std::string> unknown;
   std::vector<std::string> known;
@@ -54,7 +54,7 @@ inline ForcedKernel SplitForced(const std::string& text) {
   return {text.substr(0, colon), text.substr(colon + 1)};
 }
 
-// Why a call is refused if `forced` asks for a path of `kernel` (null: the operator does not have
+// The reason of a refusal if `forced` asks for a path of `kernel` (null: the operator does not have
 // this kernel here).
 template <class Params>
 base::Status RefusePath(const Refusals& refusals, const ForcedKernel& forced,
@@ -117,9 +117,9 @@ base::Status SelectGpuKernel(const Refusals& refusals, const KernelList<Params>&
                          "no kernel of the GPU serves this dtype, or an image of this size");
 }
 
-// The plan of the kernel chosen, and the kernel's name. A forced kernel falls to "ref" for
-// parameters that it does not serve, and for operators that it lacks. A forced path does not fall
-// to "ref". A kernel with paths left out does not either, if one of these paths serves.
+// The plan of the kernel chosen, and the kernel's name. A forced kernel falls back to "ref" for
+// parameters that it does not serve, and for operators that lack it. A forced path does not fall
+// back. Nor does a kernel with paths left out, if one of these paths would serve the call.
 template <class Params>
 base::Status SelectKernel(const Refusals& refusals, const KernelList<Params>& kernels,
                           const Params& params,

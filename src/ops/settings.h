@@ -17,8 +17,8 @@ enum class Profile { kAtlasA2, kAtlasA3, kAtlasTraining, kAscend950, kOpen };
 // The pages that count: the old pages that the first operators follow (8.x), or the newest (9.x).
 enum class Edition { k8, k9 };
 
-// In one word, because a small call asks for settings some forty times: bits as below, then the
-// profile. 0: not read yet.
+// All settings in one word, because a small call reads settings some forty times: the bits below,
+// then the profile. 0: not read yet.
 namespace internal {
 inline constexpr uint32_t kRead = 1, kStrict = 2, kForced = 4, kEdition9 = 8, kUnknownProfile = 16,
                           kUnknownEdition = 32;
@@ -58,8 +58,8 @@ inline bool KnowsProfileAndEdition() {
   return !internal::IsSet(internal::kUnknownProfile | internal::kUnknownEdition);
 }
 
-// Whether a call follows the newest pages: in their edition, and in ascend-950, which only they
-// have.
+// True if a call follows the newest pages: in edition 9.x, and in ascend-950, which only the newest
+// pages have.
 inline bool FollowsNewestPages() {
   return CurrentEdition() == Edition::k9 || CurrentProfile() == Profile::kAscend950;
 }

@@ -47,8 +47,8 @@ class SharedChecks {
   // The tensors that the call has, in the order of the signature.
   std::array<NamedTensor, Signature::kMaxParameters> tensors_;
   size_t count_ = 0;
-  // The tensor that gives the others their dtype and format. It is the first tensor that is on the
-  // side that is not resized and has no dtypes of its own.
+  // The tensor with which dtypes and formats of others are compared: the first tensor on the side
+  // that is not resized, without dtypes of its own.
   NamedTensor reference_{};
 };
 

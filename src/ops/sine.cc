@@ -1,5 +1,5 @@
-// Quarters of the circle are taken off in three parts. The first two terms of the rest are sums of
-// two doubles. The compiler must not fuse operations here (cmake/compiler.cmake).
+// Quarters of the circle are subtracted in three parts. The first two terms of the rest's series
+// are sums of two doubles. The compiler must not fuse operations here (cmake/compiler.cmake).
 #include "ops/sine.h"
 
 #include <cmath>

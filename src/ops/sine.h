@@ -1,5 +1,5 @@
-// The sine with the same bits on every CPU. The C library's has other last bits where the CPU has
-// no fused operations.
+// The sine with the same bits on every CPU. The C library's sine has other last bits on CPUs
+// without fused operations.
 #ifndef PORTACL_OPS_SINE_H_
 #define PORTACL_OPS_SINE_H_
 

@@ -18,9 +18,9 @@ inline double ElementsInMemory(const TensorSlot& tensor) {
   return elements;
 }
 
-// Refuses a table of more entries than kAlways and four for each element that the tensors have in
-// memory. A view that repeats one element may have any extent, and a scale asks for any number of
-// taps: making their tables would not end.
+// Refuses a table with more than kAlways entries plus four for each element that the tensors have
+// in memory. A view that repeats one element may have any extent, and a scale may need any number
+// of taps: making such tables would not end.
 inline base::Status CheckTable(const Plan& plan, double entries) {
   constexpr double kAlways = 1 << 24;
   if (entries <= kAlways) return {};

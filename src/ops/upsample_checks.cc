@@ -97,8 +97,8 @@ class ResizeChecks {
   const TensorDesc* to_;
 };
 
-// The checks of nearest, linear, cubic and Lanczos, a function for each group of rows of the page's
-// table, in its order.
+// The checks of nearest, linear, cubic and Lanczos: a function for each group of rows in the page's
+// table, in the table's order.
 class Checker : ResizeChecks {
  public:
   explicit Checker(const Call& call)
@@ -187,7 +187,7 @@ class Checker : ResizeChecks {
   }
 
   // The read tensor has (N, C) of inputSize and, if it is a gradient, the extents of outputSize.
-  // The written one has its N and C, and the extents of the other list.
+  // The written tensor has the same N and C, and the extents of the other list.
   Status Agreement() const {
     const std::vector<int64_t>* const output_size = sized() ? call_.ints(0) : nullptr;
     const Dims input_size = InputSize();
@@ -402,8 +402,8 @@ class NearestExactChecker : ResizeChecks {
     return ForwardShapes();
   }
 
-  // The function of the native API has the gradient's rules, with its output for gradOutput and its
-  // input for gradInput.
+  // The function of the native API follows the gradient's rules: its output takes the place of
+  // gradOutput, its input the place of gradInput.
   Status Backward() {
     PORTACL_RETURN_IF_ERROR(shared_.Tensors());
     PORTACL_RETURN_IF_ERROR(Extents());

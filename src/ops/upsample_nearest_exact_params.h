@@ -37,8 +37,8 @@ struct UpsampleNearestExactParams {
 };
 
 // grad_input[n, c, k, i, j] = sum of grad_output[n, c, od, oh, ow] over od in the sources of k, oh
-// in i's and ow in j's. The sum is made in row-major (od, oh, ow) order from +0, in float (double
-// for double), and rounded once. Operators of fewer axes have D = 1 and H = 1.
+// of i, ow of j. The sum is made in row-major (od, oh, ow) order from +0, in float (double for
+// double), and rounded once. Operators of fewer axes have D = 1 and H = 1.
 struct UpsampleNearestExactBackwardParams {
   base::DType dtype = base::DType::kFloat;
   int64_t n = 0;

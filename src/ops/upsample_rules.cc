@@ -22,8 +22,8 @@ struct PageRow {
   PageRules rules;
 };
 
-// If a row does not say otherwise, as without a row: no tensor may be empty, negative scales
-// count as none, no limits.
+// Defaults of a row, and of functions without a row: no tensor may be empty, negative scales count
+// as none, no limits.
 constexpr PageRow kPages[] = {
     {&signatures::aclnnUpsampleNearest1d, {.limits = {.longest_wide = k24Bits - 1}}},
     {&signatures::aclnnUpsampleNearest1dV2,

@@ -1,5 +1,5 @@
-// The rules of the resizing functions' pages that are not in the list of operators. Also the
-// meaning of a call: which side is the input, which scales count.
+// Rules of the resizing functions' pages that the list of operators does not have. Also the meaning
+// of a call: which side is the input, which scales count.
 #ifndef PORTACL_OPS_UPSAMPLE_RULES_H_
 #define PORTACL_OPS_UPSAMPLE_RULES_H_
 
@@ -21,8 +21,8 @@ inline constexpr int64_t k20Bits = int64_t{1} << 20;
 inline constexpr int64_t k24Bits = int64_t{1} << 24;
 inline constexpr int64_t k31Bits = (int64_t{1} << 31) - 1;
 
-// Which tensors together may have 60 GiB on a page, and the page's words about their rows. The
-// kinds are gradients of vectors; images with channels counted in sixteens; images; volumes.
+// Which tensors share a page's limit of 60 GiB, and the page's words about rows. The kinds:
+// gradients of vectors; images with channels counted in sixteens; images; volumes.
 enum class Reach { kAny, kLine, kSixteens, kPlane, kVolume };
 
 struct PageLimits {
@@ -35,8 +35,8 @@ struct PageLimits {
 inline constexpr PageLimits kOfPlanes = {.longest = k20Bits, .reach = Reach::kPlane};
 inline constexpr PageLimits kOfVolumes = {.longest = k20Bits, .reach = Reach::kVolume};
 
-// The first limit that a call is beyond, as a sentence; empty within all. `in` and `out` are the
-// extents (N, C, ...) of the forward function's input and output.
+// The first limit that a call exceeds, as a sentence; else empty. `in` and `out` are the extents
+// (N, C, ...) of the forward function's input and output.
 std::string BeyondPage(const PageLimits& limits, const base::Dims& in, const base::Dims& out,
                        bool backward, base::DType dtype);
 

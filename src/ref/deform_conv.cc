@@ -1,6 +1,6 @@
 // A column is the samples of a position: each adds four taps. An output sums its column, kernel
-// taps first, then the channels of its group. The gradients go the same way back. A point's own
-// come of four dot products, one for each pixel tap: 16 lanes joined by a fixed tree.
+// taps first, then the channels of its group. The gradients do the steps backwards. A point's own
+// gradients come from four dot products, one for each pixel tap: 16 lanes joined by a fixed tree.
 #include <algorithm>
 #include <array>
 #include <cmath>

@@ -55,7 +55,7 @@ PORTACL_DEVICE F Clip(F at, int64_t extent) {
   return at <= 0 ? F(0) : (at >= last ? last : at);
 }
 
-// Takes `at` by whole periods of the extent to [-1, extent). There the pixel before 0 is the last
+// Moves `at` by whole periods of the extent into [-1, extent). There the pixel before 0 is the last
 // one, and the pixel behind the last is the first one.
 template <class F>
 PORTACL_DEVICE F Wrap(F at, int64_t extent) {
@@ -65,7 +65,7 @@ PORTACL_DEVICE F Wrap(F at, int64_t extent) {
   return rest <= 0 || rest >= period ? F(0) : rest;
 }
 
-// Whether a coordinate before padding is outside the image: beyond its outer edges or, if corners
+// True if a coordinate before padding is outside the image: beyond its outer edges or, if corners
 // are aligned, beyond the middles of its border pixels.
 template <class F>
 PORTACL_DEVICE bool IsOutside(F at, const AxisRule& rule) {
@@ -161,8 +161,8 @@ PORTACL_DEVICE F CubicFarSlope(F s) {
   return (3 * kA * s - 10 * kA) * s + 8 * kA;
 }
 
-// Distances of a bicubic point from its four taps. Only between -1 and 0 is t = at - first rounded;
-// the coordinate itself is the distance from tap 0 there.
+// Distances of a bicubic point from its four taps. t = at - first is rounded only between -1 and 0;
+// there the coordinate itself is the distance from tap 0.
 template <class F>
 PORTACL_DEVICE F CubicDistance(F at, int i) {
   const F first = base::Floor(at);

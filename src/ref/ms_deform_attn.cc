@@ -1,6 +1,6 @@
-// An output sums levels, inside a level points, inside a point taps. A key's gradient sums levels,
-// queries, points and taps in this order. A point's own gradients come of four dot products, one
-// for each tap: 16 lanes (lane = c mod 16) joined by a fixed tree.
+// An output is summed by levels, inside a level by points, inside a point by taps. A key's gradient
+// is summed by levels, queries, points and taps in this order. A point's own gradients come from
+// four dot products, one for each tap: 16 lanes (lane = c mod 16) joined by a fixed tree.
 #include <algorithm>
 #include <array>
 #include <cmath>

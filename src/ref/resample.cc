@@ -1,6 +1,6 @@
 // One destination at a time, in the compute type, rounded once. First come sums along the first
-// axis of the order, then their sums along the next one, then their sums along the last. It
-// computes shared sums of neighbouring destinations again, and needs no scratch memory.
+// axis of the order, then their sums along the next one, then their sums along the last. Sums that
+// neighbouring destinations share are computed again, so no scratch memory is needed.
 
 #include <algorithm>
 #include <array>
@@ -45,8 +45,8 @@ class Sums {
   }
 
  private:
-  // The sum along the first `count` axes of the order; `at` has a destination on these axes and a
-  // source on the others.
+  // The sum along the first `count` axes of the order; `at` holds a destination on these axes and a
+  // source on the other axes.
   Value Along(size_t count, At at) const {
     if (count == 0) return Element(at);
     const size_t axis = order_[count - 1];

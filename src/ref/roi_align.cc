@@ -1,6 +1,6 @@
-// RoiAlign and its gradients. For an upright roi, each axis decides alone whether a sample counts,
-// where it is clamped and how it is weighed. So each bin has a table of taps for either axis, and
-// the products of both are its weights. Maxima and rotated rois go sample by sample.
+// RoiAlign and its gradients. For an upright roi, each axis by itself decides whether a sample
+// counts, where it is clamped and how it is weighed. So each bin has a table of taps for either
+// axis, and the products of both are its weights. Maxima and rotated rois go sample by sample.
 #include <algorithm>
 #include <array>
 #include <cmath>

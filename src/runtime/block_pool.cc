@@ -70,8 +70,8 @@ void* MapBlock(size_t bytes, Pages pages) {
   return data;
 }
 
-// The bytes that a mapped block of at least `bytes` has: few different sizes, so that blocks fit
-// again. 0 on overflow.
+// The size of a mapped block of at least `bytes`. There are few different sizes, so that blocks can
+// be reused. 0 on overflow.
 size_t MappedSize(size_t bytes) {
   if (bytes > SIZE_MAX / 4) return 0;
   if (bytes >= kHugeFrom) return base::RoundUp(bytes, kHugePage);

@@ -1,5 +1,5 @@
-// Blocks of memory for allocations and scratch. Big blocks that come back are kept, up to a bound,
-// and handed out again. Their pages need not be faulted in and cleared a second time.
+// Blocks of memory for allocations and scratch. Big blocks that are freed are kept, up to a bound,
+// and handed out again. So the system need not provide and clear their pages again.
 #ifndef PORTACL_RUNTIME_BLOCK_POOL_H_
 #define PORTACL_RUNTIME_BLOCK_POOL_H_
 

@@ -87,7 +87,7 @@ Subscriptions& All() {
 uint64_t ThisThread() { return static_cast<uint64_t>(pthread_self()); }
 
 // Ends a stream's subscription, if it has one; the caller holds the lock of All(). Callbacks that
-// were delivered and have not run are dropped, or stay for the thread to run.
+// were delivered but have not run are dropped (`drop`), or the thread still runs them.
 void Remove(const Stream* stream, bool drop) {
   Subscriptions& all = All();
   const auto found = all.by_stream.find(stream);

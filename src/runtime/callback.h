@@ -1,5 +1,5 @@
-// Callbacks that run on threads of the caller's: a stream hands them to the thread that subscribed,
-// which runs them in aclrtProcessReport.
+// Callbacks that run on the caller's threads: a stream hands them to the thread that subscribed,
+// and this thread runs them in aclrtProcessReport.
 #ifndef PORTACL_RUNTIME_CALLBACK_H_
 #define PORTACL_RUNTIME_CALLBACK_H_
 
@@ -13,7 +13,7 @@ namespace portacl::runtime {
 class Stream;
 
 // `thread` is a pthread_self(). One stream has one thread; one thread may serve many streams of one
-// device. ACL_ERROR_RT_STREAM_SUBSCRIBE / _THREAD_SUBSCRIBE if that is broken.
+// device. Otherwise ACL_ERROR_RT_STREAM_SUBSCRIBE or _THREAD_SUBSCRIBE.
 base::Status SubscribeReport(uint64_t thread, void* stream);
 base::Status UnsubscribeReport(uint64_t thread, void* stream);
 

@@ -96,8 +96,7 @@ class Capture final : public Recorder, public std::enable_shared_from_this<Captu
   std::shared_ptr<const CapturedRecord> Record(const Stream& stream);
   base::Status CheckJoined();
 
-  // Takes no more tasks and lets its streams go; false if it has ended already. Asks for no
-  // memory.
+  // Ends recording and releases its streams; false if it has ended already. Allocates nothing.
   bool Finish();
 
   base::Status BeginGroup(const Stream& stream);

@@ -1,8 +1,8 @@
 // Captured streams: their tasks are recorded instead of run, and replayed as often as wanted.
 //
-// All streams of a capture share one list of steps, in the order of the calls. A wait stands in it
-// after the record that it waits for. So the list keeps every order that the events demand: one
-// stream replays it, and events leave no step.
+// All streams of a capture share one list of steps, in the order of the calls. A wait is called
+// after the record that it waits for. So the list has every order that the events demand: one
+// stream replays it, and events need no steps.
 #ifndef PORTACL_RUNTIME_CAPTURE_H_
 #define PORTACL_RUNTIME_CAPTURE_H_
 

@@ -111,8 +111,8 @@ base::Status RefuseInTask() {
 }
 
 // Ends a context that was taken from the table and marked dead: nobody adds to it any more. Streams
-// of other contexts may wait for its events, so these go last.
-// It asks for no memory, so that a context that has begun to end does end.
+// of other contexts may wait for its events, so events end last. Allocates nothing: once begun, the
+// end must not fail.
 base::Status CloseContext(const Context& context, bool drop) {
   base::Status first = CloseStream(context.default_stream, drop);
   const auto ours = [&](const Stream& stream) { return stream.context() == &context; };
@@ -138,8 +138,8 @@ bool Retire(const std::shared_ptr<Context>& context) {
   return true;
 }
 
-// Lives while retired contexts are closed. The last such call frees the memory that resets have
-// abandoned: until then work of another call's context may use it.
+// Lives while retired contexts are closed. The last such object frees the memory that resets have
+// abandoned: before, work of a context that another call closes may use it.
 class Ending {
  public:
   // The caller holds the runtime's lock, and gives it back before this ends.

@@ -53,8 +53,8 @@ base::Status SetCurrentContext(void* handle);
 // A number that goes up in each child of fork(). A child must not use the parent's objects.
 uint32_t ProcessNumber();
 
-// The thread's current context. ACL_ERROR_RT_CONTEXT_NULL if there is none, or it was destroyed.
-// Also if fork() made this process after it: the streams' threads are not in a child. The pointer
+// The thread's current context. ACL_ERROR_RT_CONTEXT_NULL if there is none, if it was destroyed, or
+// if it was made before the fork() of this process: a child lacks the streams' threads. The pointer
 // stays valid as long as the thread does not change its current context.
 base::Status CurrentContext(Context** context);
 

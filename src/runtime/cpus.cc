@@ -77,8 +77,8 @@ double QuotaOfVersion1(const Group& group) {
   return Ratio(std::strtod(quota.text(), nullptr), std::strtod(period.text(), nullptr));
 }
 
-// The smallest of a group's quota and all above it. In a container the path may be the host's and
-// not exist there: the mount's top then holds the container's own quota.
+// The smallest quota among a group and all groups above it. In a container the path may be the
+// host's, and not exist. Then the mount's top has the container's own quota.
 template <class QuotaOf>
 double SmallestUpwards(Group group, const QuotaOf& quota_of) {
   double smallest = kNoQuota;

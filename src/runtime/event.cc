@@ -69,9 +69,8 @@ struct Event {
   std::shared_ptr<const CapturedRecord> captured_;
 };
 
-// A record that is about to be enqueued: who sees the call return waits for it. If that fails,
-// by a status or an exception, the event has its record of before and whoever waits already goes
-// on.
+// A record that is being enqueued. If that fails, by a status or an exception, the event gets its
+// previous record back, and threads that wait for the new record already go on.
 class NewRecord {
  public:
   NewRecord(Event& event, std::shared_ptr<Gate> gate)

@@ -11,7 +11,7 @@
 namespace portacl::runtime {
 
 // Saves the thread's rounding mode, FTZ/DAZ and exception masks, sets the defaults, and restores
-// the old ones at the end of its life. A few cycles if nothing has to change. Exception flags
+// the old ones at the end of its life. Costs a few cycles if nothing has to change. Exception flags
 // raised inside do not leak out.
 class FpEnvironment {
  public:

@@ -1,5 +1,5 @@
-// A gate: closed until it is opened, once, for good. One record of an event is a gate; streams and
-// host threads wait for it.
+// A gate is closed until it is opened once; then it stays open. One record of an event is a gate;
+// streams and host threads wait for it.
 #ifndef PORTACL_RUNTIME_GATE_H_
 #define PORTACL_RUNTIME_GATE_H_
 

@@ -75,8 +75,8 @@ uintptr_t FindOverrun(const GuardRegion& region) {
   return before == data ? 0 : before;
 }
 
-// Without the lock: naming frames takes the loader's lock. A constructor of a library that is being
-// loaded may hold that one and wait for ours.
+// Called without the table's lock, because naming frames takes the loader's lock. A constructor of
+// a library that is being loaded may hold the loader's lock and wait for the table's lock.
 [[noreturn]] void StopForOverrun(const GuardRegion& region, uintptr_t written) {
   const uintptr_t data = (region.kernel != 0 ? region.kernel : region.user) + region.offset;
   PrintLine("portacl guard: byte {} of an allocation of {} bytes of {} memory was written",
@@ -106,8 +106,9 @@ void ShrinkQuarantine(GuardTable& table) {
 
 bool GuardEnabled() {
   static constinit base::Once<bool> enabled;
-  // The first stack takes the loader's lock. A handler must not take it. A maker must not wait for
-  // it either: constructors of libraries that are being loaded may wait for the maker.
+  // The first stack of a process takes the loader's lock. A signal handler must not take this lock.
+  // Nor must a maker of an object wait for it: constructors of libraries that are being loaded may
+  // wait for the maker.
   if (!enabled.IsFound() && *base::settings::GuardText() != '\0') {
     static_cast<void>(CaptureStack(kOwnFrames));
     FindLineReader();

@@ -6,9 +6,9 @@
 //   caller:   |no access ............................|
 //   kernels:  |no access|  read/write pages  |no access|    the data ends at the last page's end
 //
-// so that a kernel that overruns the allocation stops as well (to within 64 bytes, the alignment).
-// The rest of the data's pages holds canaries, which are checked when the memory is freed.
-// Freed ranges stay inaccessible for a while: use after free stops the program with a message.
+// so a kernel that overruns the allocation stops as well (within 64 bytes, the alignment). The rest
+// of the data's pages holds canaries, which are checked when the memory is freed. Freed ranges stay
+// inaccessible for a while: use after free stops the program with a message.
 #ifndef PORTACL_RUNTIME_GUARD_H_
 #define PORTACL_RUNTIME_GUARD_H_
 
@@ -25,9 +25,9 @@ bool GuardEnabled();
 inline constexpr int kGuardExitStatus = 23;
 bool GuardWantsExit();
 
-// A refused call, on stderr with its stack, each place once. If the call was refused for an
-// address of the table (NoteRefusedAddress, on the same thread), also where that was allocated and
-// freed. Only in guard mode.
+// Writes a refused call with its stack to stderr, once for each place. If an address of the table
+// was the reason (NoteRefusedAddress, on the same thread), also where it was allocated and freed.
+// Only in guard mode.
 void NoteRefusedAddress(const void* address);
 void ReportRefusal(const char* function, int32_t code);
 
@@ -44,7 +44,7 @@ struct GuardedMemory {
 GuardedMemory GuardAllocate(size_t size, bool host);
 
 // `user` is a live result of GuardAllocate. `by_reset`: the program forgot to free it. Stops the
-// program if somebody wrote beside the data.
+// program if bytes beside the data were written.
 void GuardFree(void* user, bool by_reset);
 
 // Makes a range of addresses known to the fault handler. The handler explains the host's accesses.
@@ -55,8 +55,8 @@ void GuardUnwatch(void* user);
 // Names an address that is not a live allocation: "freed device memory" or "host memory".
 std::string DescribeForeign(const void* address);
 
-// A line for each allocation that the program has not freed: size, and the calls that led to it. Of
-// allocations that a reset freed, the newest 4096 count.
+// A line for each allocation that the program has not freed: size, and the calls that led to it.
+// Includes the newest 4096 allocations that a reset freed.
 std::string DescribeLiveAllocations();
 
 }  // namespace portacl::runtime

@@ -100,8 +100,8 @@ bool Ends(int signal) {
          (previous.sa_handler == SIG_DFL || previous.sa_handler == SIG_IGN);
 }
 
-// Several threads of a kernel may fault at a time: the others wait. If the first one's instruction,
-// tried again, ends the program, they are not let go before.
+// Several threads of a kernel may fault at a time: one prints, the others wait. If the first
+// thread's instruction ends the program when it is tried again, the others still wait.
 class OnePrinter {
  public:
   explicit OnePrinter(bool the_last) : the_last_(the_last) {

@@ -48,8 +48,7 @@ bool Take(void* handle, const char* name, Function& function) {
   return function != nullptr;
 }
 
-// Debug information may lie in a file of its own. This is the way to find it that never asks a
-// server.
+// Debug information may be in a separate file. This way of finding the file never asks a server.
 std::unique_ptr<const Library> Load() {
   void* const handle = dlopen("libdw.so.1", RTLD_NOW | RTLD_LOCAL);
   auto library = std::unique_ptr<Library>(new (std::nothrow) Library{});
@@ -154,8 +153,8 @@ bool PrintLines(const GuardStack& stack) {
     for (const int number : {SIGSEGV, SIGBUS, SIGABRT}) signal(number, SIG_DFL);
     const std::string text = DescribeLines(stack);
     Print(text);
-    // Not _exit(): before it AddressSanitizer looks for this thread's stack, and hangs, because it
-    // does not know this thread.
+    // Not _exit(): AddressSanitizer intercepts it, looks for this thread's stack, and hangs,
+    // because it does not know this thread.
     for (;;) syscall(SYS_exit_group, text.empty() ? 1 : 0);
   }
   for (int tries = 0; tries < 400; ++tries) {

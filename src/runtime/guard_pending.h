@@ -2,9 +2,9 @@
 // knows that the work is over, it cannot touch memory that the work writes. Nor can it write memory
 // that the work reads. An early access stops the program with a message.
 //
-// Access rights belong to pages, so only whole pages are held. Memory of aclrtMallocHost: pages
-// where the work uses all of the allocation's bytes. Other host memory: pages inside the range that
-// the work writes.
+// Access rights belong to pages, so only whole pages are held. In memory of aclrtMallocHost these
+// are pages on which the work uses all bytes of the allocation. In other host memory they are pages
+// inside the range that the work writes.
 #ifndef PORTACL_RUNTIME_GUARD_PENDING_H_
 #define PORTACL_RUNTIME_GUARD_PENDING_H_
 
@@ -17,8 +17,8 @@
 
 namespace portacl::runtime {
 
-// The memory that one access of work keeps from the host, from Hold() until this is destroyed or
-// let go.
+// The memory that the host may not touch because of one access of work, from Hold() until this
+// object is destroyed or let go.
 class PendingHostMemory {
  public:
   PendingHostMemory(uintptr_t begin, uintptr_t end, const MemoryAccess& access, const Work& work,
@@ -48,13 +48,13 @@ class PendingHostMemory {
   PendingHostMemory* next_ = nullptr;  // in the list of the held ones
 };
 
-// For each access of a copy or fill its host memory, not held yet; null if there is no whole
-// page, and for other work.
+// The host memory of each access of a copy or fill, not held yet. Null if it has no whole page, and
+// for other work.
 std::vector<std::unique_ptr<PendingHostMemory>> PendingHostMemoryOf(const Work& work,
                                                                     int32_t stream);
 
-// The work begins, or a call of the host touches memory: both use the host's addresses. Lets go the
-// entries in their way, for good.
+// Called when the work begins, and when a call of the host touches memory, because both use the
+// host's addresses. Lets go, for good, the entries that would stop them.
 void LetGoForWork(const Work& work);
 void LetGoForHost(const std::vector<MemoryAccess>& accesses);
 

@@ -62,8 +62,8 @@ void WriteCommand(const GuardStack& stack, int first, const Write& write) {
   write("\n");
 }
 
-// A command for each file among the frames, each a line. write(std::string_view) may run in a
-// signal handler.
+// A line with a command for each file among the frames. write(std::string_view) may run in a signal
+// handler.
 template <class Write>
 void WriteCommands(const GuardStack& stack, std::string_view indent, const Write& write) {
   for (int i = 0; i < stack.count; ++i) {

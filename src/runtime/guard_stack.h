@@ -16,13 +16,13 @@ constexpr int kGuardFrames = 24;
 struct GuardStack {
   std::array<void*, kGuardFrames> frames{};
   int count = 0;
-  // The first frame is an instruction that was stopped at. All other frames (if this is false, all
-  // frames) are return addresses.
+  // True if the first frame is the interrupted instruction. All other frames are return
+  // addresses.
   bool interrupted = false;
 };
 
-// The caller's stack without the `own` innermost frames, which are this library's. The first call
-// of a process loads a library; later ones may be made in a signal handler.
+// The caller's stack without the `own` innermost frames, which are frames of this library. The
+// first call of a process loads a library; later calls may be made in a signal handler.
 GuardStack CaptureStack(int own);
 
 // The stack of the code that a signal interrupted; `context` is the handler's third argument.
@@ -45,8 +45,8 @@ void PrintLine(fmt::format_string<Args...> format, Args&&... args) {
   Print(std::string_view(line.data(), static_cast<size_t>(end - line.data()) + 1));
 }
 
-// Title, then functions and lines; if nobody can name them, addresses, and for each file among
-// them the addr2line command that does.
+// Prints the title, then functions and lines. If these are not known: addresses, and for each file
+// the addr2line command that names them.
 void PrintStack(const char* title, const GuardStack& stack);
 
 // ---- elsewhere ----------------------------------------------------------------------------------

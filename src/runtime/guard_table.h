@@ -42,8 +42,8 @@ GuardTable& TheGuardTable();
 // Enters a region in both maps, or in none.
 void EnterRegion(const GuardRegion& region);
 
-// The region around an address, copied; `in_kernel_range` tells which of its ranges. The caller
-// holds the table's lock.
+// Copies the region around an address; `in_kernel_range` tells which of its two ranges has it. The
+// caller holds the table's lock.
 bool FindRegion(uintptr_t address, GuardRegion* region, bool* in_kernel_range);
 
 // Where memory was allocated and freed, to stderr.

@@ -15,7 +15,7 @@ namespace portacl::runtime {
 namespace {
 
 // The timeline shows functions that wait, make or copy memory, or put work on streams. Phase 1 has
-// a span of its own, "plan".
+// its own span, "plan".
 bool IsShown(std::string_view function) {
   for (const std::string_view prefix :
        {"aclrtSynchronize", "aclrtMalloc", "aclrtFree", "aclrtMemcpy", "aclrtMemset", "aclrtLaunch",

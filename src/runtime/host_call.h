@@ -1,5 +1,5 @@
-// Calls of the C API: in the timeline's rows of host threads, in PORTACL_LOG=trace, and in guard
-// mode's reports of refused calls.
+// Reports calls of the C API: in the timeline's rows of host threads, in PORTACL_LOG=trace, and in
+// guard mode's reports of refused calls.
 #ifndef PORTACL_RUNTIME_HOST_CALL_H_
 #define PORTACL_RUNTIME_HOST_CALL_H_
 

@@ -1,10 +1,10 @@
-// PORTACL_LAZY=1: streams as late as a device may be. Work begins only when somebody waits for it
-// or asks about it, and only as much as that needs. This is the latest order that streams and
-// events allow. A program that forgets to synchronise reads old memory here, as it may on a device.
-// In guard mode unsynchronised memory reads as bytes 0xFF. order.h names the calls.
+// PORTACL_LAZY=1: streams run as late as a device may. Work begins only when somebody waits for it
+// or asks about it, and no other work begins. This is the latest order that streams and events
+// allow. So a program that forgets to synchronise reads old memory, as it may on a device. In guard
+// mode unsynchronised memory reads as bytes 0xFF. order.h names the calls.
 //
-// Host functions, callbacks and numbers in memory may be noticed without a synchronise. Such work
-// begins within a tenth of a second, with all work before it.
+// A program may notice host functions, callbacks and numbers in memory without a synchronise. So
+// such work begins within a tenth of a second, with all work before it.
 #ifndef PORTACL_RUNTIME_LAZY_H_
 #define PORTACL_RUNTIME_LAZY_H_
 

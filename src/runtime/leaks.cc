@@ -106,8 +106,8 @@ void Report(const char* when) {
   }
 }
 
-// After the program's static objects, which may free what they own. A child of fork() that has
-// not used the library itself owns nothing.
+// Runs after the destructors of the program's static objects, because these may free memory. A
+// child of fork() that has not used the library itself owns nothing.
 [[gnu::destructor]] void AtTheEnd() {
   if (watched == getpid()) Report("the end of the process, which did not call aclFinalize");
   if (!MisuseWasNoted() || !GuardWantsExit()) return;

@@ -7,8 +7,8 @@
 
 namespace portacl::runtime {
 
-// Ranges are made of units of `unit` indices, so that 32 bits count them. A loop with slots (0:
-// none) is one part: all threads take from it in ascending order.
+// Ranges consist of units of `unit` indices, so that 32 bits can count them. A loop with slots (0:
+// no slots) is one part: all threads take from it in ascending order.
 struct LoopParts {
   static constexpr int32_t kMost = 16;
   static constexpr int64_t kMostUnits = int64_t{1} << 30;

@@ -17,7 +17,7 @@ base::Status MarkStream(const std::string& text, void* stream);
 void PushRange(std::string text);
 bool PopRange();
 
-// Ranges by number, which any thread may end; they appear on the row of the thread that does.
+// Numbered ranges, which any thread may end; a range appears on the row of the thread that ends it.
 // StopRange is false for a number that is not open.
 uint32_t StartRange(std::string text);
 bool StopRange(uint32_t range);

@@ -99,9 +99,9 @@ void Release(void* base, const Allocation& allocation, bool by_reset = false) {
   }
 }
 
-// Gets memory and enters it. Null if there is none, or if the context of device memory has ended
-// meanwhile. Its device's reset has passed, and nobody would free it. *serial gets the entry's
-// number, if it is asked for.
+// Gets memory and enters it. Null if there is none. Null too if the context of device memory has
+// ended meanwhile: the device's reset is over, so nobody would free the memory. *serial gets the
+// entry's number, if it is asked for.
 void* Allocate(size_t size, Pages pages, const Context& context, bool host,
                uint64_t* serial = nullptr) {
   Registry& registry = TheRegistry();
@@ -231,8 +231,8 @@ base::Status MallocDevice(size_t size, uint32_t policy, void** address, uint64_t
   return {};
 }
 
-// Frees borrowed memory, unless a reset of the device has freed it: its address may be
-// somebody else's by now.
+// Frees borrowed memory, unless a reset of the device has freed it: another allocation may have its
+// address by now.
 void FreeBorrowed(void* address, uint64_t serial) {
   Registry& registry = TheRegistry();
   Allocation allocation;

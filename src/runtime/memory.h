@@ -23,10 +23,10 @@ struct AllocationInfo {
 // virtual memory around it.
 bool FindAllocation(const void* address, AllocationInfo* info);
 
-// The address through which kernels reach device memory: `address` itself, except in guard mode:
-// the caller's address faults there. In guard mode, and if `strict` asks for it, `bytes` from an
-// address that are not live device memory are refused. `what` names it in the message. Null gives
-// null.
+// The address through which kernels reach device memory: `address` itself, except in guard mode,
+// because there the caller's address faults. In guard mode, and if `strict` asks for it, `bytes`
+// from an address that are not live device memory are refused. `what` names it in the message. Null
+// gives null.
 base::Status ResolveAddress(const void* address, size_t bytes, const char* what, bool strict,
                             void** kernel_address);
 
@@ -44,8 +44,8 @@ base::Status FreeHost(void* address);
 uint64_t NewestAllocation();
 uint64_t NumberAllocation();
 
-// Frees the allocations of a reset device up to that number. Later ones belong to contexts that the
-// reset did not end. Freed memory still counts as leaked.
+// Frees the allocations of a reset device up to number `newest`. Later allocations belong to
+// contexts that the reset did not end. Freed memory still counts as leaked.
 void FreeDeviceMemory(int32_t device, uint64_t newest);
 
 // The current device's memory (PORTACL_DEVICE_MEMORY, or the machine's), free and in all.

@@ -30,8 +30,8 @@ std::string CompileOption(int32_t option);
 // An aclrtFloatOverflowMode. The device must be there.
 std::atomic<int32_t>& SaturationMode(int32_t device);
 
-// Cores of a device or stream; `resource` is in [0, kResources), 0 takes a limit back. Without one,
-// a stream has its device's and a device the threads of the arena.
+// Cores of a device or stream; `resource` is in [0, kResources), and 0 cores remove the limit. A
+// stream without a limit has its device's cores; a device without a limit has the arena's threads.
 void SetDeviceCores(int32_t device, int32_t resource, uint32_t cores);
 uint32_t DeviceCores(int32_t device, int32_t resource);
 uint32_t StreamCores(Stream& stream, int32_t resource);

@@ -85,7 +85,7 @@ bool Holds(const MemoryAccess& a, uintptr_t byte) {
   return a.begin <= byte && byte - a.begin < a.bytes;
 }
 
-// Whether both certainly touch one byte. A strided access certainly touches its first and last
+// True if both certainly touch one byte. A strided access certainly touches its first and last
 // byte.
 bool Meet(const MemoryAccess& a, const MemoryAccess& b) {
   if (!Overlap(a, b)) return false;
@@ -127,8 +127,8 @@ struct Finding {
   }
 };
 
-// The uses of other calls that are not over before `launch` (its clock: `clock`). The caller holds
-// the lock.
+// Reports the uses of other calls that are not over before `launch` (its clock: `clock`). The
+// caller holds the lock.
 void Check(Table& table, const std::shared_ptr<const Origin>& launch, const Clock& clock,
            const std::vector<MemoryAccess>& accesses, std::vector<Finding>& findings) {
   for (const MemoryAccess& access : accesses) {
@@ -151,9 +151,9 @@ void Report(const std::vector<Finding>& findings) {
   }
 }
 
-// Enters the uses of a launch. Removes uses that later calls meet through it anyway. These are
-// older uses that are over before it and that it overwrites, and its stream's older reads of the
-// same.
+// Enters the uses of a launch. Removes older uses that later calls need not be checked against any
+// more: uses that are over before the launch and that it overwrites, and its stream's older reads
+// of the same memory.
 void Enter(Table& table, const std::shared_ptr<const Origin>& launch, const Clock& clock,
            const std::vector<MemoryAccess>& accesses,
            std::vector<std::unique_ptr<PendingHostMemory>> pending) {
@@ -171,7 +171,7 @@ void Enter(Table& table, const std::shared_ptr<const Origin>& launch, const Cloc
   }
 }
 
-// Fills memory that work is about to write: who reads it too early sees NaN. Leaves memory that
+// Fills memory that work is about to write, so that early readers see NaN. Leaves memory that
 // unfinished work may still use. The caller holds the lock.
 void Poison(const Table& table, const std::vector<MemoryAccess>& accesses) {
   if (!GuardEnabled()) return;

@@ -1,12 +1,12 @@
 // The checker of orders, on in lazy mode. If one piece of work writes memory that another reads or
 // writes, something must order the two. This may be their stream, events, or a host that
-// synchronises with the first before it launches the second. It works as detectors of races do.
-// Each stream, and the host, has a clock: up to which piece of every stream's work all is over.
-// Launching, recording, waiting and synchronising hand that knowledge on. Findings do not depend on
-// when anything runs.
+// synchronises with the first before it launches the second. It works like a race detector. Each
+// stream, and the host, has a clock: the number of finished pieces of every stream's work that it
+// knows of. Launching, recording, waiting and synchronising pass this knowledge on. Findings do not
+// depend on timing.
 //
-// All host threads count as one: how they wait for each other is not seen here. For strided tensors
-// the ends count: two that lie between each other's rows are no finding.
+// All host threads count as one, because how they wait for each other is not known. For strided
+// tensors only the ends count: two tensors that lie between each other's rows are not reported.
 #ifndef PORTACL_RUNTIME_ORDER_H_
 #define PORTACL_RUNTIME_ORDER_H_
 
@@ -20,28 +20,28 @@
 
 namespace portacl::runtime {
 
-// A clock of some work: for each stream, by its number, how many pieces of its work are over
-// before.
+// The clock of some work: for each stream, by its number, how many pieces of its work are over
+// before this work.
 struct OrderClock {
   std::map<uint64_t, uint64_t> over;
 };
 using SharedClock = std::shared_ptr<const OrderClock>;
 
-// Work is about to be enqueued. Names on stderr the calls that it is not ordered with, each pair of
-// calls once. In guard mode poisons the memory that it writes, if nothing pending uses it.
+// Called before work is enqueued. Names on stderr the calls that it is not ordered with, each pair
+// of calls once. In guard mode poisons the memory that it writes, unless pending work uses it.
 void NoteLaunch(Stream& stream, const Work& work);
 
 // All work that is over once the stream's present work is over.
 SharedClock ClockOf(const Stream& stream);
 
-// Work that is enqueued from now on comes after the clock (null: nothing). NoteWait means one
-// stream; NoteSynchronized means all streams, because the host waited for the clock.
+// Work that is enqueued from now on comes after `clock` (null: no order). After NoteWait this holds
+// for one stream; after NoteSynchronized for all streams, because the host waited.
 void NoteWait(const Stream& stream, const SharedClock& clock);
 void NoteSynchronized(const SharedClock& clock);
 
-// Streams that write a number in memory and streams that wait for one. A waiting stream comes after
-// all work that the writers have then. If nobody has written it yet, the order is not known. Then
-// nothing is said of the waiting stream's work until somebody writes it.
+// Streams write numbers in memory, and streams wait for them. A waiting stream comes after all work
+// that the writers have then. If no stream has written the number yet, the order is not known:
+// until one writes it, the waiting stream's work is not reported.
 void NoteSignal(const Stream& stream, const void* number);
 void NoteWaitForNumber(const Stream& stream, const void* number);
 

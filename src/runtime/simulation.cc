@@ -15,14 +15,15 @@
 #include "runtime/parallel.h"
 
 // Simulates two costs, in nanoseconds. `entry`: until a thread of the pool is in the region.
-// `wait`: until the caller knows that a loop's last range is done. `on` 0 switches this off.
+// `wait`: until the caller knows that a loop's last range is done. on = 0 switches the simulation
+// off.
 extern "C" __attribute__((visibility("default"))) void portaclSimulate(int on, double entry,
                                                                        double wait);
 // The same costs between this machine's threads, which need PORTACL_ADAPT_THREADS=0.
 extern "C" __attribute__((visibility("default"))) void portaclMeasureThreads(double* entry,
                                                                              double* wait);
-// `faster`: how much faster the calls since the last question would have been, in nanoseconds of
-// this thread's CPU time. `loops`: how many loops they have had.
+// For the calls since the last question. `faster`: how much faster they would have been, in
+// nanoseconds of this thread's CPU time. `loops`: the number of their loops.
 extern "C" __attribute__((visibility("default"))) void portaclSimulated(double* faster, int* loops);
 
 namespace portacl::runtime {

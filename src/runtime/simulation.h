@@ -1,5 +1,5 @@
-// Many threads on a machine that has few, for bench/scaling.py: a loop's ranges run one after the
-// other, and each is timed. Threads that do not exist take the ranges in the order of their own
+// Simulates many threads on a machine with few CPUs, for bench/scaling.py. A loop's ranges run one
+// after the other, and each is timed. Simulated threads take the ranges in the order of their own
 // time. Only in builds with the CMake option PORTACL_SIMULATION, never in a release.
 #ifndef PORTACL_RUNTIME_SIMULATION_H_
 #define PORTACL_RUNTIME_SIMULATION_H_

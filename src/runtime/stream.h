@@ -33,8 +33,8 @@ struct Work {
   // True if the work is so short (a few microseconds) that it may run on the calling thread when
   // the stream is idle. Handing it to another thread would cost more.
   bool small = false;
-  // True for the user's code: it runs on the stream's own thread alone, because it would share
-  // another thread's device, locks and thread-local state.
+  // True for the user's code. It runs on the stream's own thread only: on another thread it would
+  // use that thread's device, locks and thread-local state.
   bool own_thread = false;
   // Runs at most once, in the stream's order, inside an FpEnvironment. On a captured stream it runs
   // once in each replay; several replays may run at a time. It is destroyed without having run if

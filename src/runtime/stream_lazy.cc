@@ -14,7 +14,7 @@ constexpr auto kVisibleAfter = std::chrono::milliseconds(100);  // see Task::vis
 
 }  // namespace
 
-// Leaves the lock. The thread is there for tasks that become visible and for tasks that others
+// Releases the lock. The thread is needed for tasks that become visible and for tasks that others
 // demand.
 void Stream::EnqueueLazily(std::list<Task> tasks, Lock& lock) {
   StartWorker();
@@ -72,8 +72,9 @@ void Stream::Demand(uint64_t number) {
   WakeWorker();
 }
 
-// Demands the gate that the head waits for, but not before the head's turn: work in front of it may
-// run earlier. False if there is nothing new; otherwise leaves and takes the lock.
+// Demands the gate that the first task waits for, but not before that task's turn: work in front of
+// it may run earlier. False if there is nothing new; otherwise releases the lock and takes it
+// again.
 bool Stream::DemandAwaited(Lock& lock, std::shared_ptr<Gate>& demanded) {
   if (!HeadDemanded() || busy_) return false;
   const std::shared_ptr<Gate>& awaited = queue_.front().after;

@@ -46,8 +46,8 @@ base::Status CallGuarded(const Work& work) {
   }
 }
 
-// Logs an error that nobody has seen, of a stream that ends. If there is no memory for the text,
-// the stream ends without it.
+// Logs an ending stream's error that nobody has seen. If there is no memory for the text, the
+// stream ends without it.
 void LogUnseen(int32_t stream, const base::Status& error) noexcept {
   try {
     base::Log(base::LogLevel::kError,
@@ -115,8 +115,8 @@ void Stream::DropRecorder(const std::shared_ptr<Recorder>& recorder) {
   if (recorder_ == recorder) recorder_ = nullptr;
 }
 
-// The stream is closed from here on. Whatever the recorder lets go, other streams among it, it lets
-// go without this stream's lock.
+// The stream is closed from here on. The recorder must be released without this stream's lock,
+// because it may release other streams.
 void Stream::LoseRecorder() {
   std::shared_ptr<Recorder> recorder;
   {
@@ -293,8 +293,8 @@ void Stream::OnGateOpen() {
   WakeWorker();
 }
 
-// Runs tasks that the worker has not begun. To wake the worker takes 50 us and more, and data that
-// the caller has just written are in the caches of its own CPU.
+// Runs tasks that the worker has not begun. Waking the worker takes 50 us and more, and data that
+// the caller has just written are in the caches of its CPU.
 void Stream::Help(uint64_t target, Lock& lock) {
   bool helped = false;
   const auto can_help = [&] {
@@ -354,8 +354,8 @@ base::Status Stream::Run(Task& task) const {
   return status;
 }
 
-// Drops tasks that have not started. They count as over only when the task that runs now is over:
-// otherwise waiters for that task would be let go early.
+// Drops tasks that have not started. They count as over only when the running task is over:
+// otherwise threads that wait for the running task would go on early.
 void Stream::DropQueue(Lock& lock) {
   std::list<Task> dropped;
   dropped.swap(queue_);
@@ -374,8 +374,8 @@ void Stream::DropQueue(Lock& lock) {
   if (done_waiters_ > 0) WakeWaiters();
 }
 
-// Waits until the condition holds. Nobody tells when a polled condition of a task becomes true, nor
-// when visible work has waited long enough.
+// Waits until the condition holds. It also checks regularly, because no signal comes when a task's
+// polled condition becomes true, or when visible work has waited long enough.
 template <class Condition>
 void Stream::WorkerWaits(Lock& lock, const Condition& condition) {
   std::shared_ptr<Gate> demanded;

@@ -29,8 +29,8 @@ struct Task {
   std::function<bool()> ready = {};            // may be empty; asked until it is true
   std::shared_ptr<Gate> opens = nullptr;       // opened when the task is over, also when dropped
   std::shared_ptr<const void> held = nullptr;  // released when the task is over, also when dropped
-  // Somebody may wait for the task by other means than a synchronisation: a host function, a
-  // callback, a number in memory. In lazy mode such a task begins after a while by itself.
+  // True if a program may notice the task without a synchronisation: a host function, a callback, a
+  // number in memory. In lazy mode such a task begins by itself after a while.
   bool visible = false;
   TraceOrigin enqueued = {};  // for the timeline
 };
@@ -85,14 +85,14 @@ class Stream final : public GateListener,
   static bool InTask();
 
   // ACL_ERROR_RT_INVALID_HANDLE on a closed stream. Throws std::system_error if no thread can be
-  // made. A stream with a recorder hands the task to the recorder instead.
+  // made. If the stream has a recorder, the recorder gets the task instead.
   base::Status Enqueue(Task task);
 
   // All of them or none, one behind the other. A recorder gets them one by one.
   base::Status EnqueueAll(std::list<Task> tasks);
 
-  // ACL_ERROR_RT_STREAM_CAPTURED if there is another. _INVALID_HANDLE if the stream is closed:
-  // nobody would take the recorder away.
+  // ACL_ERROR_RT_STREAM_CAPTURED if there is another recorder. _INVALID_HANDLE if the stream is
+  // closed: the recorder would never be removed.
   base::Status SetRecorder(const std::shared_ptr<Recorder>& recorder);
   // Takes the recorder away, if it is this one still. Asks for no memory.
   void DropRecorder(const std::shared_ptr<Recorder>& recorder);
@@ -102,19 +102,19 @@ class Stream final : public GateListener,
   base::Status RefuseWhileRecording();
 
   // Waits for all work enqueued so far and returns the first error since the last synchronisation,
-  // if there is one. `timeout_code` is returned when the deadline comes first. Called from a task
-  // of this stream, it would wait for itself: refused.
+  // if there is one. Returns `timeout_code` if the deadline comes first. Refused in a task of this
+  // stream, because it would wait for itself.
   base::Status Synchronize(SteadyTime deadline, int32_t timeout_code);
 
   // True when nothing is enqueued or running. In lazy mode enqueued work begins then.
   bool IsIdle();
 
-  // For lazy mode: lets tasks 1 to `number` begin. When it is their turn, also the work that they
-  // wait for on other streams.
+  // For lazy mode: lets tasks 1 to `number` begin and, at their turn, the work that they wait for
+  // on other streams.
   void Demand(uint64_t number) override;
   void DemandAll();
 
-  // Called from a task of this stream, Synchronize(), Abort() and Close() would wait for
+  // In a task of this stream, Synchronize(), Abort() and Close() would wait for
   // themselves.
   base::Status RefuseFromOwnTask() const;
 
@@ -130,8 +130,8 @@ class Stream final : public GateListener,
 
   void OnGateOpen() override;
 
-  // How often threads were woken for this stream: its own for work, others for the end of work.
-  // Each time costs 50 us and more, so tests count them.
+  // How often threads were woken for this stream: its own thread for work, other threads for the
+  // end of work. Each time costs 50 us and more, so tests count.
   uint64_t wake_ups() const { return wake_ups_.load(std::memory_order_relaxed); }
 
  private:

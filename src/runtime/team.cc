@@ -23,8 +23,8 @@ void Pause() {
 }
 
 // Waits until `word` is no longer `old`. First it spins, for as long as a stage between two loops
-// usually takes. Then it yields the CPU; then it sleeps. If the thread that is waited for has lost
-// its CPU to another process, the scheduler may let it go on here.
+// usually takes. Then it yields the CPU; then it sleeps. If the other thread has lost its CPU to
+// another process, the scheduler may let it run on this CPU.
 int32_t WaitForOther(const std::atomic<int32_t>& word, int32_t old) {
   constexpr int kSpins = 1000;  // some 20 to 50 us
   constexpr int kYields = 100;
@@ -47,9 +47,9 @@ uint64_t Word(int32_t loop, uint32_t next) {
 
 }  // namespace
 
-// Helpers read the loop's numbers and then take a range by a compare-exchange of a part's word. A
-// word with units left means that the loop is not over, so that nothing newer has been written. So
-// that nobody combines an old word with new numbers, the old words go first.
+// Helpers read the loop's numbers, then take a range by a compare-exchange of a part's word. While
+// a word has units left, its loop is not over, and no newer numbers have been written. The old
+// words are emptied first, so that no helper combines an old word with new numbers.
 void Team::Publish(const internal::Loop& loop, const LoopParts& cut) {
   const int32_t number = number_.load(std::memory_order_relaxed) + 1;
   for (Part& part : parts_) {
@@ -73,9 +73,9 @@ void Team::SetNumber(int32_t number) {
   number_.notify_all();
 }
 
-// Each thread begins in a part of its own. If a pool's threads keep their numbers, as OpenMP's do,
-// they find data of the loop before in their caches. They also find data of the host's loops over
-// the same tensors. Then it helps the parts behind. Returns the units that it has done.
+// Each thread begins in its own part, then helps with the following parts. If a pool's threads keep
+// their numbers, as OpenMP's do, their caches hold data of the previous loop, and data of the
+// host's loops over the same tensors. Returns the units that this thread has done.
 int32_t Team::TakeAll(int32_t number, int32_t index, int32_t slot) {
   const LoopParts cut(count_.load(std::memory_order_acquire),
                       grain_.load(std::memory_order_acquire),

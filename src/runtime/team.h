@@ -18,8 +18,8 @@ struct Gain {
   int64_t saved = 0;
 };
 
-// One thread leads and any number help, each with a number of its own, 0 to threads - 1. They may
-// come late, also when all is over, or not at all. The leader computes the ranges that nobody has
+// One thread leads, and any number of threads help; they are numbered 0 to threads - 1. Helpers may
+// come late, even after the end, or not at all. The leader computes the ranges that nobody has
 // taken. It waits only for threads that have taken a range. The object must live until all have
 // returned.
 class Team {
@@ -35,8 +35,8 @@ class Team {
   // Returns when the leader has, at once if it had before.
   void Help(int32_t index);
 
-  // Runs a loop, to its end, on the team that the calling thread leads. False, and nothing done,
-  // if it leads none, or is inside a loop of it.
+  // Runs a loop to its end on the team that the calling thread leads. Returns false and does
+  // nothing if it leads no team, or is inside a loop of its team.
   static bool RunOnLed(const internal::Loop& loop);
 
   // The team's gain for a caller who waited for it from `begin` to `end`.
@@ -44,8 +44,8 @@ class Team {
 
  private:
   // Loops have numbers, 1, 2, ...; a part of a loop is a word, its loop's number above the next
-  // unit that nobody has taken. So whoever knows of an older loop alone takes nothing of a newer
-  // one.
+  // unit that nobody has taken. So a helper that knows only an older loop takes nothing of a newer
+  // loop.
   struct alignas(64) Part {  // a cache line
     std::atomic<uint64_t> next{0};
   };
@@ -61,16 +61,16 @@ class Team {
   const int32_t threads_;
   const bool timed_;
   int32_t leader_ = 0;
-  // Slots are shared by all loops that have them. The leader's is 0; helpers' follow in the order
-  // in which they come. So a loop with few slots does not wait for certain threads.
+  // All loops with slots share the numbering: the leader has slot 0, helpers get the next slots in
+  // the order in which they come. So a loop with few slots does not wait for certain threads.
   std::atomic<int32_t> come_{1};
   // The leader's clock times, and the gain between them.
   int64_t begin_ = 0;
   int64_t end_ = 0;
   Gain gain_;
 
-  // The loop. Helpers read it while the leader may already write the next one. What they read
-  // counts only if they then take a range, see Publish.
+  // The loop. Helpers may read it while the leader writes the next loop. They use what they have
+  // read only if they then take a range: see Publish.
   std::atomic<int64_t> count_{1};
   std::atomic<int64_t> grain_{1};
   std::atomic<int32_t> slots_{0};

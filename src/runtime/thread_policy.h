@@ -1,23 +1,23 @@
-// Whether a call that is worth several threads gets them while the machine is busy, or its caller
-// computes alone. The plans say which work is too small for threads at all ("small", "grain").
+// Decides whether a call that is worth several threads gets them on a busy machine. Plans decide
+// which work is too small for threads at all ("small", "grain").
 //
-// Results do not depend on the number of threads, so the runtime may choose it call by call. On a
-// machine with nothing else on it, sharing pays for every call that is worth a loop of its own.
-// Beside busy processes it may not. A region of the pool is over when its last thread has got a CPU
-// again, even if that thread had nothing left to do. This can take a time slice of the scheduler
-// (some milliseconds). So each call that shared its work reports a cost and a saving:
+// Results do not depend on the number of threads, so the runtime may choose it call by call. On an
+// idle machine, several threads pay for every call that is worth a loop. Beside busy processes they
+// may not. A region of the pool is over only when its last thread has got a CPU again, even if no
+// work was left for that thread. This can take a time slice of the scheduler (some milliseconds).
+// So each call on several threads reports a cost and a saving:
 //
 //   waited  idle time of the caller: until the pool called it, for ranges that others had taken,
 //           until the pool let it go;
 //   saved   the time that the others' ranges would have taken the caller, at its own speed.
 //
-// Some calls of a kind (a kernel, and tensors of about a size) wait for more than they save. Then
-// the next ones run on the caller alone, for kPatience times the time lost. Then one shares again.
-// Trying costs a busy machine 1/kPatience of its time at most, whatever its time slices are. An
-// idle machine is noticed soon.
+// A kind of calls is a kernel with tensors of about one size. If a call waits longer than it saves,
+// the next calls of its kind run on the caller alone, for kPatience times the lost time. Then one
+// call uses several threads again. So trying costs at most 1/kPatience of the time, whatever the
+// time slices are, and an idle machine is noticed soon.
 //
-// One long wait is no proof, every machine has them. A loss is forgiven, unless another one of its
-// size follows before the calls between have gained half of it.
+// One long wait proves nothing: every machine has such waits. A loss is ignored, unless a second
+// loss of its size follows before the calls between have gained half of it.
 #ifndef PORTACL_RUNTIME_THREAD_POLICY_H_
 #define PORTACL_RUNTIME_THREAD_POLICY_H_
 
@@ -26,8 +26,8 @@
 
 namespace portacl::runtime {
 
-// The record of a kind of calls. Several threads write it without a lock: a number that gets lost
-// costs time and no result.
+// The record of a kind of calls. Several threads write it without a lock: a lost number may cost
+// time, but changes no result.
 class alignas(64) CallKind {
  public:
   static constexpr int64_t kPatience = 16;
@@ -58,8 +58,8 @@ CallKind& KindOf(uint64_t key);
 // Other threads may behave differently.
 void ForgetKinds();
 
-// PORTACL_ADAPT_THREADS=0 switches the policy off (RunRegion() of thread_pools.cc asks): each call
-// then shares its work.
+// False with PORTACL_ADAPT_THREADS=0: then every call uses its threads (RunRegion() of
+// thread_pools.cc).
 bool AdaptsThreads();
 
 // Since the start of the process, for portaclGetInfo.

@@ -33,9 +33,9 @@
 #include "runtime/thread_policy.h"
 #include "runtime/trace.h"
 
-// The thread sanitizer's build compiles this file alone without instrumentation (see
-// cmake/library.cmake), so that its reports have no frame of oneTBB's headers. The suppressions for
-// oneTBB match any frame, and would hide every race of a loop's body.
+// The thread sanitizer's build compiles only this file without instrumentation
+// (cmake/library.cmake), so that its reports have no frames of oneTBB's headers. The suppressions
+// for oneTBB match any frame, and would hide every race in a loop's body.
 #if defined(PORTACL_TSAN)
 extern "C" {
 void __tsan_acquire(void* address);
@@ -49,8 +49,8 @@ namespace {
 constexpr int kMaxThreads = 1024;
 
 // Debian's oneTBB and a host's pool (libgomp) are not built for the thread sanitizer. So it does
-// not see that a region's start happens before its tasks, and its end after them. These two say
-// so.
+// not see that a region's start happens before its tasks, and its end after them. These two
+// functions tell it.
 inline void MarkRelease([[maybe_unused]] void* address) {
 #if defined(PORTACL_TSAN)
   __tsan_release(address);
@@ -64,8 +64,8 @@ inline void MarkAcquire([[maybe_unused]] void* address) {
 
 int AskedFor() { return static_cast<int>(base::settings::NumThreads(0)); }
 
-// The CPUs of this process. Launchers that start several processes on a machine (torchrun) may ask
-// for fewer: OMP_NUM_THREADS; in a list of levels its first number counts.
+// The CPUs of this process. OMP_NUM_THREADS may ask for fewer: launchers such as torchrun set it
+// when they start several processes on a machine. In a list of levels its first number counts.
 int UsualThreads() {
   int threads = UsableCpus();
   const int64_t openmp = std::strtoll(base::settings::OpenMpThreads(), nullptr, 10);
@@ -74,8 +74,8 @@ int UsualThreads() {
 }
 
 // oneTBB allows as many threads as there are cores. If `threads` is more, `control` raises the
-// limit. Otherwise there is none: the smallest limit of a process holds for all its users of
-// oneTBB.
+// limit. Otherwise there is no `control`, because the smallest limit of a process holds for all its
+// users of oneTBB.
 struct Arena {
   explicit Arena(int count) : threads(count), arena(count) {
     constexpr auto kLimit = tbb::global_control::max_allowed_parallelism;
@@ -96,8 +96,8 @@ struct HostPool {
   std::array<char, 160> name{};
 };
 
-// A reader-writer lock: writers wait for the readers that are there, not for later ones. Threads
-// that run one loop after the other would keep them waiting for ever.
+// A reader-writer lock. Writers wait for present readers, not for later readers: otherwise threads
+// that run one loop after the other would keep writers waiting for ever.
 class FairLock {
  public:
   void lock() { pthread_rwlock_wrlock(&lock_); }
@@ -130,8 +130,8 @@ constinit std::atomic<bool> pool_used{false};
 // Set in a child of fork(): the pool's threads do not exist there, so loops run on the caller.
 constinit std::atomic<bool> forked{false};
 
-// How often this thread has the state's lock, shared: by itself, or as a thread of a pool through
-// the loop's caller. A thread takes it once only, so above 0 loops run in place.
+// How often this thread has the state's lock as a reader: itself, or as a pool's thread through the
+// loop's caller. A thread takes the lock only once: above 0, loops run in place.
 PORTACL_STARTS_WITH_THREAD constinit thread_local int shares = 0;
 PORTACL_STARTS_WITH_THREAD constinit thread_local bool own_threads_only = false;
 
@@ -139,9 +139,9 @@ void Name(const char* text) {
   std::snprintf(state.host.name.data(), state.host.name.size(), "%s", text);
 }
 
-// In a child of fork(), which has one thread. Another one of the parent's may have held the lock.
-// An OpenMP team does not survive forks and hangs. The host's threads are not used here, even if no
-// loop of ours has run on them.
+// Runs in a child of fork(), which has one thread. Another thread of the parent may have held the
+// lock. OpenMP teams do not survive forks: they hang. So the child does not use the host's threads,
+// even if no loop of ours has run on them.
 void MarkForked() {
   state.mutex.Reset();
   if (pool_used.load(std::memory_order_relaxed)) {
@@ -198,8 +198,8 @@ int ThreadsHere() {
   return host < 1 ? own : std::min<int>(host, kMaxThreads);
 }
 
-// A team on its way through a pool, which calls RunTask once for each of its threads. The first
-// that comes leads it: a pool may run all on one thread, in any order.
+// A team that a pool runs: the pool calls RunTask once for each of the team's threads. The first
+// call leads the team, because a pool may run all calls on one thread, in any order.
 struct Region {
   Team team;
   void (*const body)(void* context);
@@ -238,8 +238,8 @@ void RunOnArena(tbb::task_arena& arena, int32_t threads, Region* region) {
       });
     });
   } catch (...) {
-    // oneTBB had no memory for a task, or no thread: the tasks that did start are over, and if
-    // none did, the caller computes.
+    // oneTBB had no memory for a task, or no thread. Tasks that started are over; if none started,
+    // the caller computes.
   }
 }
 
@@ -271,9 +271,9 @@ bool ArenaSuffices() {
   return threads == 1 || HasArena(threads) || (OnHost() && state.host.run != nullptr);
 }
 
-// oneTBB loads its allocator's library at its first request for memory. glibc ends a process that
-// has no memory inside that dlopen(). A constructor of the library looks for another one in vain.
-// So that is done when portacl is loaded, in 0.3 ms. The number of CPUs is not read here.
+// oneTBB loads its allocator's library at its first request for memory. If memory runs out inside
+// that dlopen(), glibc ends the process. So the library is loaded together with portacl, which
+// takes 0.3 ms. The number of CPUs is not read here.
 bool LoadAllocator() noexcept {
   try {
     tbb::cache_aligned_allocator<char> allocator;
@@ -285,9 +285,9 @@ bool LoadAllocator() noexcept {
 }
 [[maybe_unused]] const bool allocator_loaded = LoadAllocator();
 
-// Makes the objects that oneTBB makes once a process. If memory fails in it, its one-time locks
-// stay locked, and the next user would wait for ever. So the process then computes on its calling
-// threads.
+// Makes the objects that oneTBB makes once a process. If memory runs out meanwhile, oneTBB's
+// one-time locks stay locked, and the next user would wait for ever. So the process then computes
+// on its calling threads.
 void PrepareOneTbb() {
   if (state.ready) return;
   state.broken = true;
@@ -301,7 +301,7 @@ void PrepareOneTbb() {
 }
 
 // If the system gives no thread, there is no arena and calls run on the calling thread. (oneTBB may
-// ask for a thread then: its other users in this process want one.) Takes the lock itself.
+// still ask for a thread, for its other users in this process.) Takes the lock itself.
 void PrepareArena(int threads) {
   const std::unique_lock lock(state.mutex);
   if (HasArena(threads)) return;
@@ -315,8 +315,8 @@ void PrepareArena(int threads) {
   }
 }
 
-// For loops that no plan has prepared (copies), or if the thread may use more threads than then. If
-// it fails, the loop runs on the threads that there are. Takes the lock itself.
+// For loops that no plan has prepared (copies), or if more threads are allowed now than at planning
+// time. If it fails, the loop runs on the existing threads. Takes the lock itself.
 void TryPrepareThreads() {
   try {
     PrepareThreads();

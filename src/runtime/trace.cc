@@ -42,8 +42,8 @@ struct Descriptor {
   const int number;
 };
 
-// Writes events so that the file is complete after each write. The tail is written with every
-// batch, and the next batch starts where the tail was.
+// Writes events so that the file is complete after each write. Every batch ends with the file's
+// tail, and the next batch overwrites the tail.
 class TraceFile {
  public:
   explicit TraceFile(const char* path)

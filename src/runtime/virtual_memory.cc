@@ -94,8 +94,8 @@ uintptr_t MapNothing(void* where, size_t bytes, int flags) {
   return mapped == MAP_FAILED ? 0 : ToAddress(mapped);
 }
 
-// Mappings would be shared with a child of fork(), and the child would write its parent's memory.
-// So a child has the addresses only. Its pieces and handles can be given back. Asks for no memory.
+// A child of fork() would share the mappings, and write its parent's memory. So a child has only
+// the addresses. It can still free its pieces and handles. Allocates nothing.
 void LoseMemoryInChild() {
   for (auto& [start, range] : the_table.Find()->ranges) {
     for (auto& [address, run] : range.runs) {
@@ -204,8 +204,8 @@ void RemoveRun(Range& range, uintptr_t address, size_t size, Runs::node_type spa
   range.runs.insert(std::move(node));
 }
 
-// Takes a piece from its addresses, which stay reserved; its memory goes with the last holder.
-// Asks for no memory.
+// Unmaps a piece; its addresses stay reserved, and its memory is freed with its last holder.
+// Allocates nothing.
 Pieces::iterator Forget(Range& range, Pieces::iterator piece) {
   RemoveRun(range, piece->first, piece->second.size, std::move(piece->second.spare));
   TheTable().pieces.fetch_sub(1, std::memory_order_relaxed);
@@ -233,8 +233,8 @@ base::Status OutOfMemory(size_t size, int32_t device) {
                "Failed to allocate {} bytes of physical memory of device {}", size, device);
 }
 
-// Physical memory is a file. A process and a machine may have so many files open. `error`:
-// errno.
+// Physical memory is a file, and a process and a machine can have only a limited number of open
+// files. `error`: errno.
 base::Status NoFile(size_t size, int32_t device, int error) {
   if (error != EMFILE && error != ENFILE) return OutOfMemory(size, device);
   rlimit limit{};

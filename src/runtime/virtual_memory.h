@@ -18,8 +18,8 @@ inline constexpr size_t kMemoryGranularity = size_t{2} << 20;
 base::Status ReserveAddresses(size_t size, size_t alignment, void* expected, void** address);
 base::Status ReleaseAddresses(void* address);
 
-// Memory of a device without an address; it is booked until it is freed and mapped nowhere. A child
-// of fork() has its parent's ranges and none of the memory that is mapped in them.
+// Memory of a device without an address. It is booked until it is freed and no mapping is left. A
+// child of fork() has its parent's ranges, but none of the memory that is mapped in them.
 base::Status MallocPhysical(size_t size, int32_t device, void** handle);
 base::Status FreePhysical(void* handle);
 

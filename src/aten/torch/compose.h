@@ -1,5 +1,5 @@
-// Compositions: functions that are several operators of PyTorch's. A composition sees its call
-// through this.
+// Compositions: functions that consist of several operators of PyTorch. Inputs gives a composition
+// its call.
 #ifndef PORTACL_ATEN_TORCH_COMPOSE_H_
 #define PORTACL_ATEN_TORCH_COMPOSE_H_
 
@@ -20,7 +20,7 @@ namespace portacl::aten {
 
 using Tensors = std::vector<at::Tensor>;
 
-// The arguments of one call by name. Tensors are on the device "meta" where shapes are checked and
+// The arguments of one call by name. Tensors are on the device "meta" while shapes are checked, and
 // on the CPU in a run; outputs are always on "meta".
 class Inputs {
  public:

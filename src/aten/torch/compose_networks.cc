@@ -238,8 +238,8 @@ Tensors BceWithLogitsBackward(const Inputs& in) {
   return {in.i("reduction") == 1 ? g / static_cast<double>(x.numel()) : g};
 }
 
-// The mask's layout is the device's own: nobody but the gradient reads it, and that finds the
-// places anew.
+// The mask's layout is the device's own. Only the gradient reads the mask, and here the gradient
+// computes the places again.
 std::tuple<Tensor, Tensor> MaximaAndPlaces(const Inputs& in) {
   return at::max_pool2d_with_indices(in.t("self"), in.ints("kernel"), in.ints("stride"),
                                      in.ints("padding"), in.ints("dilation"), in.b("ceil"));

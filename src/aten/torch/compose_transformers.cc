@@ -130,7 +130,7 @@ struct Heads {
   }
 };
 
-// pseType 0: to the scaled scores; 1, and where the function has no pseType: before they are
+// pseType 0: added to the scaled scores. pseType 1, or no pseType: added before the scores are
 // scaled.
 bool PseIsAddedLast(const Inputs& in) {
   if (!in.knows("pseType")) return false;

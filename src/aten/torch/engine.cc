@@ -25,8 +25,8 @@ namespace {
 
 using c10::IValue;
 
-// PyTorch's operators as this library calls them, whatever the calling thread records: no autograd,
-// no autocast.
+// Calls of PyTorch's operators without autograd and autocast, whatever the calling thread has
+// enabled.
 class PlainOperators {
  private:
   c10::InferenceMode inference_;
@@ -348,8 +348,8 @@ class Call final : public Computation {
     });
   }
 
-  // A result may be a view of an input. Where an output lies in the same memory, it becomes a copy
-  // before one of them is written.
+  // A result may be a view of an input. If an output lies in the same memory, the result is copied
+  // before an output is written.
   void SeparateFromOutputs(Tensors* results, std::span<void* const> elements) const {
     c10::SmallVector<Reach, 4> outputs;
     ForOutputs(*results, [&](const Parameter&, size_t tensor, const View& view, const at::Tensor&) {

@@ -1,5 +1,5 @@
-// Differences between PyTorch 1.13, which Debian 12 has, and 2.7. Everything else in this folder is
-// one source for all versions.
+// Differences between PyTorch 1.13, which Debian 12 has, and 2.7. All other sources in this folder
+// are the same for all versions.
 #ifndef PORTACL_ATEN_TORCH_TORCH_VERSION_H_
 #define PORTACL_ATEN_TORCH_TORCH_VERSION_H_
 
