@@ -26,7 +26,7 @@
 extern "C" {
 #endif
 
-/** Properties that aclGetCannAttribute() answers about. */
+/** Properties for aclGetCannAttribute(). */
 typedef enum aclCannAttr {
   ACL_CANN_ATTR_UNDEFINED = -1,
   ACL_CANN_ATTR_INF_NAN = 0, /**< infinities and NaN are computed with */
@@ -34,7 +34,7 @@ typedef enum aclCannAttr {
   ACL_CANN_ATTR_JIT_COMPILE = 2
 } aclCannAttr;
 
-/** Properties that aclGetDeviceCapability() answers about. */
+/** Properties for aclGetDeviceCapability(). */
 typedef enum aclDeviceInfo {
   ACL_DEVICE_INFO_UNDEFINED = -1,
   ACL_DEVICE_INFO_AI_CORE_NUM = 0,
@@ -91,8 +91,8 @@ PORTACL_API aclError aclrtGetVersion(int32_t* majorVersion, int32_t* minorVersio
                                      int32_t* patchVersion);
 
 /**
- * The message of the newest failed call of this thread, or of a call that was accepted with a
- * warning where no error's message waits: operator, parameter, what it got, what was wanted.
+ * The message of this thread's newest failed call: operator, parameter, its value, the expected
+ * value. If no error's message waits, the message of a call that was accepted with a warning.
  * Reading clears it; a call that succeeds does not.
  * @return the text, owned by the library and valid until this thread's next call of the library;
  *         null if there is no message.

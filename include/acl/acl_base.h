@@ -3,8 +3,8 @@
  * Basic types of the ACL interface: error codes, data types, formats, data buffers and tensor
  * descriptions (the two that acl_op.h works on), float16 conversion and the application log.
  *
- * Names and numbers are the interface's own: programs written or compiled for the vendor's toolkit
- * find the same values here. Never renumber.
+ * Names and numbers are the same as in the vendor's toolkit, also for programs that were compiled
+ * with it. Never renumber.
  *
  * Thread-safety: all functions may be called from any thread. One aclDataBuffer or aclTensorDesc
  * must not be changed or destroyed while another thread uses it.
@@ -30,7 +30,7 @@ typedef uint16_t aclFloat16;
 /** Handle of a queue of work that runs in order; null is the current context's default stream. */
 typedef void* aclrtStream;
 
-/** Handle of a mark in a stream that others can wait for or take the time of. */
+/** Handle of a mark in a stream, which others can wait for and which can have a time. */
 typedef void* aclrtEvent;
 
 /** Handle of a context: a device with its streams and events, current on a thread. */
@@ -183,8 +183,8 @@ typedef enum aclDataType {
 } aclDataType;
 
 /**
- * What the axes of a tensor mean. It never changes how memory is addressed: shape, strides and
- * offset alone do that.
+ * What the axes of a tensor mean. It never changes how memory is addressed; only shape, strides and
+ * offset do.
  */
 typedef enum aclFormat {
   ACL_FORMAT_UNDEFINED = -1,
@@ -322,10 +322,10 @@ PORTACL_API const char* aclGetTensorDescName(aclTensorDesc* desc);
 
 /**
  * @name How a tensor really lies in memory
- * The type, shape and format of aclCreateTensorDesc() say what a tensor means. Where its memory is
- * laid out otherwise, these say how; operators by name read and write through it. portacl knows
- * layouts that are an order of the same axes (NCHW and NHWC); others are refused by the operator
- * with 100027.
+ * The type, shape and format of aclCreateTensorDesc() say what a tensor means. If its memory is
+ * laid out otherwise, these functions say how, and operators by name use it. portacl knows
+ * layouts that are an order of the same axes (NCHW and NHWC); operators refuse others with
+ * 100027.
  * @return ACL_SUCCESS; 100000 for a handle that is not live or an argument out of range.
  * @{
  */
@@ -344,7 +344,7 @@ PORTACL_API aclError aclSetTensorOriginFormat(aclTensorDesc* desc, aclFormat for
 PORTACL_API aclError aclSetTensorOriginShape(aclTensorDesc* desc, int numDims, const int64_t* dims);
 /** Where the memory lies; an input in host memory is read when the operator is called. */
 PORTACL_API aclError aclSetTensorPlaceMent(aclTensorDesc* desc, aclMemType memType);
-/** A constant: a copy of host data that takes the place of the input's buffer. */
+/** A constant: a copy of host data that replaces the input's buffer. */
 PORTACL_API aclError aclSetTensorConst(aclTensorDesc* desc, void* dataBuffer, size_t length);
 /** Least and greatest value of each extent, for shapes that are not known; kept, not used. */
 PORTACL_API aclError aclSetTensorShapeRange(aclTensorDesc* desc, size_t dimsCount,

@@ -1,11 +1,11 @@
 /**
  * @file
- * Captured streams: a stream's work is recorded instead of run, and replayed as often as wanted
- * with the addresses that it was recorded with. And dumps, which portacl does not have.
+ * Captured streams: a stream's work is recorded instead of run, and can be replayed many times with
+ * the recorded addresses. Also dumps, which portacl does not have.
  *
  * A capture begins and ends on one stream. Work enqueued there meanwhile is recorded. Another
- * stream joins the capture by waiting for an event that the capture recorded, and must be joined
- * again before the end: by an event of its last work that the first stream waits for.
+ * stream joins the capture by waiting for an event that the capture recorded. Before the end, the
+ * first stream must wait for an event behind the other stream's last work.
  *
  * Errors, beside acl_rt.h's:
  *   107024  a captured stream waits for an event that the capture has not recorded
@@ -67,7 +67,7 @@ PORTACL_API aclError aclmdlRICaptureGetInfo(aclrtStream stream, aclmdlRICaptureS
  */
 PORTACL_API aclError aclmdlRICaptureEnd(aclrtStream stream, aclmdlRI* modelRI);
 
-/** Exchanges the mode of this thread for *mode: in RELAXED all calls are allowed on it. */
+/** Exchanges this thread's mode and *mode; in mode RELAXED the thread may make all calls. */
 PORTACL_API aclError aclmdlRICaptureThreadExchangeMode(aclmdlRICaptureMode* mode);
 
 /** Enqueues recorded work on a stream, in the order of the capture. */
@@ -94,7 +94,7 @@ PORTACL_API aclError aclmdlRICaptureTaskUpdateBegin(aclrtStream stream, aclrtTas
 /** Ends a change. 107000 if the number of tasks differs: the group then stays as it was. */
 PORTACL_API aclError aclmdlRICaptureTaskUpdateEnd(aclrtStream stream);
 
-/** Makes ready for dumps of tensors: 200001. */
+/** Prepares dumps of tensors: 200001. */
 PORTACL_API aclError aclmdlInitDump(void);
 
 /** Sets the contents of a dump: 200001. */

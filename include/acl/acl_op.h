@@ -1,7 +1,7 @@
 /**
  * @file
- * Running an operator by its graph name: attributes, execution and handles. Execution that also
- * compiles is in acl_op_compiler.h; here nothing needs compiling, so both do the same.
+ * Running an operator by its graph name: attributes, execution and handles. acl_op_compiler.h has
+ * functions that also compile; portacl compiles nothing, so both do the same.
  *
  * Operators: the mathematics and the checks of the aclnn operator of this name ("Grad": Backward).
  *
@@ -111,7 +111,7 @@ PORTACL_API aclError aclopSetAttrListBool(aclopAttr* attr, const char* attrName,
 PORTACL_API aclError aclopSetAttrListString(aclopAttr* attr, const char* attrName, int numValues,
                                             const char** values);
 
-/** Sets an attribute that is a data type: a kind of its own, not an integer. */
+/** Sets an attribute that is a data type, not an integer. */
 PORTACL_API aclError aclopSetAttrDataType(aclopAttr* attr, const char* attrName,
                                           aclDataType attrValue);
 
@@ -124,7 +124,7 @@ PORTACL_API aclError aclopSetAttrListListInt(aclopAttr* attr, const char* attrNa
 /** @} */
 
 /**
- * Names a folder of compiled operators. portacl has all of its own and reads none.
+ * Names a folder of compiled operators. portacl reads none, because it contains its operators.
  * @return ACL_SUCCESS; 100003 if modelDir is no folder.
  */
 PORTACL_API aclError aclopSetModelDir(const char* modelDir);
@@ -144,7 +144,7 @@ PORTACL_API aclError aclopExecuteV2(const char* opType, int numInputs, aclTensor
                                     aclopAttr* attr, aclrtStream stream);
 
 /**
- * Prepares an operator: what aclopExecuteV2() checks without data is checked here, once.
+ * Prepares an operator: makes, once, all checks of aclopExecuteV2() that need no data.
  * @param opType, numInputs, inputDesc, numOutputs, outputDesc, opAttr as in aclopExecuteV2(); all
  *        copied.
  * @param[out] handle the prepared operator, to be freed with aclopDestroyHandle(); null on failure.

@@ -75,7 +75,7 @@ PORTACL_API aclError aclGenGraphAndDumpForOp(const char* opType, int numInputs,
                                              const aclGraphDumpOption* graphDumpOpt);
 
 /**
- * Checks an operator call as far as that goes without data, and enqueues nothing.
+ * Makes all checks of an operator call that need no data, and enqueues nothing.
  * @param opType, numInputs, inputDesc, numOutputs, outputDesc, attr as in aclopExecuteV2().
  * @param engineType, compileFlag, opPath accepted and not used; opPath may be null.
  * @return ACL_SUCCESS if aclopExecuteV2() would accept these types, shapes and attributes, or a

@@ -20,7 +20,7 @@ extern "C" {
 #endif
 
 /**
- * @name What aclprofCreateConfig() asks for; may be or-ed.
+ * @name Data types of aclprofCreateConfig(); may be or-ed.
  * @{
  */
 #define ACL_PROF_ACL_API 0x0001ULL
@@ -128,7 +128,7 @@ PORTACL_API aclError aclprofMark(void* stamp);
 /** A moment in the stream's order. */
 PORTACL_API aclError aclprofMarkEx(const char* msg, size_t msgLen, aclrtStream stream);
 
-/** Begins a range on this thread, inside those that it has begun. */
+/** Begins a range on this thread, inside its open ranges. */
 PORTACL_API aclError aclprofPush(void* stamp);
 
 /** Ends this thread's newest range. */

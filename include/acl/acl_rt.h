@@ -7,7 +7,7 @@
  * on one stream runs in the order it was enqueued; work on different streams is unordered, except
  * where an event orders it. A null stream means the current context's default stream.
  *
- * Errors. Every function returns ACL_SUCCESS or a code; these hold everywhere and are not repeated:
+ * Errors. Every function returns ACL_SUCCESS or a code. These codes hold everywhere:
  *   107000  null output pointer, or an argument outside its range
  *   107001  a device id that no device has
  *   107002  a context is needed and none is current on this thread
@@ -119,7 +119,7 @@ typedef enum aclrtMemcpyKind {
 
 /**
  * Which memory aclrtMalloc() should prefer. The first group are numbers, the second bits
- * that may be or-ed to them. All policies give memory of the same behaviour here.
+ * that may be or-ed to them. In portacl all policies give the same kind of memory.
  */
 typedef enum aclrtMemMallocPolicy {
   ACL_MEM_MALLOC_HUGE_FIRST = 0,
@@ -192,8 +192,8 @@ typedef void (*aclrtHostFunc)(void* args);
 PORTACL_API aclError aclrtSetDevice(int32_t deviceId);
 
 /**
- * Undoes one aclrtSetDevice(). The last one waits for the device's work and frees what its default
- * context holds.
+ * Undoes one aclrtSetDevice(). The last call waits for the device's work and frees the objects of
+ * its default context.
  */
 PORTACL_API aclError aclrtResetDevice(int32_t deviceId);
 
@@ -240,8 +240,8 @@ PORTACL_API aclError aclrtGetCurrentContext(aclrtContext* context);
 
 /**
  * Sets an option of the current context.
- * portacl: ACL_OPT_DETERMINISTIC is accepted and reported back, and changes nothing: operators give
- * the same bits on every run either way (the vendor's pages say that theirs do not by default).
+ * portacl: ACL_OPT_DETERMINISTIC is accepted and reported back, and changes nothing: operators
+ * always give the same bits on every run (by the vendor's pages, the vendor's do not by default).
  */
 PORTACL_API aclError aclrtCtxSetSysParamOpt(aclSysParamOpt opt, int64_t value);
 
@@ -285,7 +285,7 @@ PORTACL_API aclError aclrtMallocCached(void** devPtr, size_t size, aclrtMemMallo
 PORTACL_API aclError aclrtFree(void* devPtr);
 
 /**
- * Allocates host memory that copies to and from the device can use directly.
+ * Allocates host memory for direct copies to and from the device.
  * @param[out] hostPtr to be freed with aclrtFreeHost().
  * @param size bytes, more than 0.
  * @return 207001 when memory runs out.
@@ -370,7 +370,7 @@ PORTACL_API aclError aclrtCreateStreamWithConfig(aclrtStream* stream, uint32_t p
 /** Waits for the stream's work, then frees the stream. */
 PORTACL_API aclError aclrtDestroyStream(aclrtStream stream);
 
-/** Drops work that has not started, waits for the task that has, then frees the stream. */
+/** Drops work that has not started, waits for the running task, then frees the stream. */
 PORTACL_API aclError aclrtDestroyStreamForce(aclrtStream stream);
 
 /**
@@ -404,13 +404,13 @@ PORTACL_API aclError aclrtStreamGetId(aclrtStream stream, int32_t* streamId);
  */
 PORTACL_API aclError aclrtSetStreamFailureMode(aclrtStream stream, uint64_t mode);
 
-/** Drops work of the stream that has not started and waits for the task that has. */
+/** Drops work of the stream that has not started and waits for the running task. */
 PORTACL_API aclError aclrtStreamAbort(aclrtStream stream);
 
 /* ---- Events --------------------------------------------------------------------------------- */
 
 /**
- * Creates an event that can do all that the ACL_EVENT_... flags name.
+ * Creates an event for all uses of the ACL_EVENT_... flags.
  * @param[out] event to be freed with aclrtDestroyEvent().
  */
 PORTACL_API aclError aclrtCreateEvent(aclrtEvent* event);
@@ -427,7 +427,7 @@ PORTACL_API aclError aclrtDestroyEvent(aclrtEvent event);
 /** Enqueues the event's mark: it is complete when all work before it on the stream is done. */
 PORTACL_API aclError aclrtRecordEvent(aclrtEvent event, aclrtStream stream);
 
-/** Enqueues on the stream that the event goes back to the state before it was recorded. */
+/** Enqueues a reset of the event to its state before it was recorded. */
 PORTACL_API aclError aclrtResetEvent(aclrtEvent event, aclrtStream stream);
 
 /** Whether the event's latest record is complete; does not wait. See aclrtQueryEventStatus(). */
@@ -462,7 +462,7 @@ PORTACL_API aclError aclrtEventElapsedTime(float* ms, aclrtEvent startEvent, acl
  * Appoints a thread of the caller's to run the callbacks of a stream; that thread must then call
  * aclrtProcessReport() in a loop.
  * @param threadId the thread's pthread_self().
- * @return 107011 if the stream's subscription forbids it, 107012 if the thread's does.
+ * @return 107011 if the stream is already subscribed, 107012 if the thread serves another device.
  */
 PORTACL_API aclError aclrtSubscribeReport(uint64_t threadId, aclrtStream stream);
 

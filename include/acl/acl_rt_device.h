@@ -175,7 +175,7 @@ PORTACL_API aclError aclrtSetOpWaitTimeout(uint32_t timeout);
 PORTACL_API aclError aclrtSetDeviceResLimit(int32_t deviceId, aclrtDevResLimitType type,
                                             uint32_t value);
 
-/** The limit of a device; without one, the cores that it has. */
+/** The limit of a device; without a limit, the device's cores. */
 PORTACL_API aclError aclrtGetDeviceResLimit(int32_t deviceId, aclrtDevResLimitType type,
                                             uint32_t* value);
 
@@ -187,10 +187,10 @@ PORTACL_API aclError aclrtGetResInCurrentThread(aclrtDevResLimitType type, uint3
 
 /* ---- Faults --------------------------------------------------------------------------------- */
 
-/** Drops what the streams of a device have not begun and waits for what they have. */
+/** Drops work that a device's streams have not begun and waits for running work. */
 PORTACL_API aclError aclrtDeviceTaskAbort(int32_t deviceId, uint32_t timeout);
 
-/** Broken ranges of a device's memory: none here, *retSize is 0. */
+/** Broken ranges of a device's memory: portacl has none, *retSize is 0. */
 PORTACL_API aclError aclrtGetMemUceInfo(int32_t deviceId, aclrtMemUceInfo* memUceInfoArray,
                                         size_t arraySize, size_t* retSize);
 

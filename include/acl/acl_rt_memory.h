@@ -104,18 +104,18 @@ typedef struct aclrtMemUsageInfo {
  * for every function, also across pieces that lie beside each other on one device. */
 
 /**
- * Reserves a range of addresses that no memory is behind.
+ * Reserves a range of addresses without memory.
  * @param[out] virPtr its start, a multiple of 2 MiB.
  * @param size bytes; the range may be larger than the device's memory.
  * @param alignment 0 for the default, or a power of two.
  * @param expectPtr where the range should begin if it can; may be null.
  * @param flags 0, or 1 for huge pages.
- * @return 207001 if there are not so many addresses.
+ * @return 207001 if there are not enough addresses.
  */
 PORTACL_API aclError aclrtReserveMemAddress(void** virPtr, size_t size, size_t alignment,
                                             void* expectPtr, uint64_t flags);
 
-/** Gives a range back. 107000 for another address than its start, or with memory mapped in it. */
+/** Frees a range. 107000 for another address than its start, or if memory is mapped in it. */
 PORTACL_API aclError aclrtReleaseMemAddress(void* virPtr);
 
 /**
@@ -128,7 +128,7 @@ PORTACL_API aclError aclrtReleaseMemAddress(void* virPtr);
 PORTACL_API aclError aclrtMallocPhysical(aclrtDrvMemHandle* handle, size_t size,
                                          const aclrtPhysicalMemProp* prop, uint64_t flags);
 
-/** Frees memory; if it is mapped, at the moment when it is unmapped. */
+/** Frees memory; if it is mapped, it is freed when it is unmapped. */
 PORTACL_API aclError aclrtFreePhysical(aclrtDrvMemHandle handle);
 
 /**
@@ -139,7 +139,7 @@ PORTACL_API aclError aclrtFreePhysical(aclrtDrvMemHandle handle);
 PORTACL_API aclError aclrtMapMem(void* virPtr, size_t size, size_t offset, aclrtDrvMemHandle handle,
                                  uint64_t flags);
 
-/** Takes a mapped piece of memory from its addresses. 107000 for another address than its start. */
+/** Unmaps a mapped piece of memory. 107000 for another address than its start. */
 PORTACL_API aclError aclrtUnmapMem(void* virPtr);
 
 /** The bytes that sizes and addresses of virtual memory are multiples of: 2 MiB. */
@@ -167,7 +167,7 @@ PORTACL_API aclError aclrtMemSetPidToShareableHandle(uint64_t shareableHandle, i
  * @param dsts, destMax, srcs, sizes one value per copy, numBatches of them.
  * @param attrs places: attrs[k] holds from copy attrsIndexes[k] to the next index, which ascend
  *        from 0; numAttrs of them.
- * @param[out] failIdx if a copy was refused, its index; SIZE_MAX if it was none of them.
+ * @param[out] failIdx the index of a refused copy; SIZE_MAX if no copy was the reason.
  */
 PORTACL_API aclError aclrtMemcpyBatch(void** dsts, size_t* destMax, void** srcs, size_t* sizes,
                                       size_t numBatches, aclrtMemcpyBatchAttr* attrs,
@@ -179,7 +179,7 @@ PORTACL_API aclError aclrtMemcpyBatchAsync(void** dsts, size_t* destMax, void** 
                                            size_t* attrsIndexes, size_t numAttrs, size_t* failIdx,
                                            aclrtStream stream);
 
-/** aclrtMemcpyAsync() for addresses of any side: the same here. */
+/** aclrtMemcpyAsync() for addresses of any side; in portacl the same. */
 PORTACL_API aclError aclrtMemcpyAsyncWithCondition(void* dst, size_t destMax, const void* src,
                                                    size_t count, aclrtMemcpyKind kind,
                                                    aclrtStream stream);
@@ -193,7 +193,7 @@ PORTACL_API aclError aclrtHostRegister(void* ptr, uint64_t size, aclrtHostRegist
 /** Makes host memory known to the devices. */
 PORTACL_API aclError aclrtHostRegisterV2(void* ptr, uint64_t size, uint32_t flag);
 
-/** Undoes aclrtHostRegister(). 107000 for memory that is not registered. */
+/** Undoes aclrtHostRegister(). 107000 if the memory is not registered. */
 PORTACL_API aclError aclrtHostUnregister(void* ptr);
 
 /** aclrtMallocHost() with attributes, which change nothing here. */

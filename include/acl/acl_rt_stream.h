@@ -111,14 +111,14 @@ PORTACL_API aclError aclrtGetStreamOverflowSwitch(aclrtStream stream, uint32_t* 
 PORTACL_API aclError aclrtSetStreamResLimit(aclrtStream stream, aclrtDevResLimitType type,
                                             uint32_t value);
 
-/** The limit of a stream; without one, its device's. */
+/** The limit of a stream; without a limit, the limit of its device. */
 PORTACL_API aclError aclrtGetStreamResLimit(aclrtStream stream, aclrtDevResLimitType type,
                                             uint32_t* value);
 
 /** Forgets the limits of a stream. */
 PORTACL_API aclError aclrtResetStreamResLimit(aclrtStream stream);
 
-/** Makes the stream's limits hold for this thread, for aclrtGetResInCurrentThread(). */
+/** Makes aclrtGetResInCurrentThread() answer this stream's limits on this thread. */
 PORTACL_API aclError aclrtUseStreamResInCurrentThread(aclrtStream stream);
 
 /** Undoes aclrtUseStreamResInCurrentThread(). */
@@ -144,7 +144,7 @@ PORTACL_API aclError aclrtCmoAsync(void* src, size_t size, aclrtCmoType cmoType,
 /* ---- Events --------------------------------------------------------------------------------- */
 
 /**
- * When a complete event's record was over, in microseconds of a clock that never goes back.
+ * The time at which a complete event's record was over, in microseconds of a monotonic clock.
  * @return 107006 for an event that is not complete or was made without ACL_EVENT_TIME_LINE.
  */
 PORTACL_API aclError aclrtEventGetTimestamp(aclrtEvent event, uint64_t* timestamp);

@@ -1,7 +1,7 @@
 /**
  * @file
- * What aclnn operators take as arguments: tensors, scalars, arrays and lists, and the executor that
- * phase 1 of an operator returns.
+ * Arguments of aclnn operators: tensors, scalars, arrays and lists. Also the executor that phase 1
+ * of an operator returns.
  *
  * Ownership. A create function returns an object that the caller frees with the matching destroy
  * function, or null for bad arguments (aclGetRecentErrMsg() has the words). Shapes, strides and
@@ -14,8 +14,8 @@
  * Errors of the functions that return aclnnStatus: 0, 161001 for a null pointer, 161002 for a bad
  * value or an object that is already destroyed. A destroy function accepts null and does nothing.
  *
- * Thread-safety: any number of threads may read one object; changing or destroying it needs it
- * alone. An executor serves one thread at a time.
+ * Thread-safety: any number of threads may read one object; while a thread changes or destroys it,
+ * no other may use it. An executor serves one thread at a time.
  */
 #ifndef PORTACL_ACLNN_ACL_META_H_
 #define PORTACL_ACLNN_ACL_META_H_
@@ -61,12 +61,12 @@ PORTACL_CONSTANT(aclnnStatus, OK, 0);
  *
  * Element (i0, i1, ...) lies at tensorData + (offset + i0 * stride[0] + i1 * stride[1] + ...) *
  * element size. Storage is the dense block of storageDims that starts at tensorData. Strides may be
- * any, also 0 (expanded inputs) and negative ones; that the view stays in its storage is checked by
- * the operator that uses it.
+ * any numbers, also 0 (expanded inputs) and negative. The operator that uses the view checks that
+ * it stays in its storage.
  *
  * @param viewDims viewDimsNum extents of the view, outermost first, each at least 0. At most 16.
  * @param dataType element type.
- * @param stride viewDimsNum strides, in elements; null means contiguous (row-major).
+ * @param stride viewDimsNum strides in elements; null means contiguous (row-major).
  * @param offset of the view's first element from tensorData, in elements.
  * @param format meaning of the axes; does not move any element.
  * @param storageDims storageDimsNum extents of the storage.
@@ -104,7 +104,7 @@ PORTACL_API aclnnStatus aclGetStorageShape(const aclTensor* tensor, int64_t** st
                                            uint64_t* storageDimsNum);
 
 /**
- * Strides of the view, in elements; contiguous strides if null was given.
+ * Strides of the view, in elements. If null was given: contiguous strides.
  * @param[out] stridesValue new array of *stridesNum strides, to free with `delete[]`.
  */
 PORTACL_API aclnnStatus aclGetViewStrides(const aclTensor* tensor, int64_t** stridesValue,
@@ -179,27 +179,27 @@ PORTACL_API aclnnStatus aclGetScalarListSize(const aclScalarList* scalarList, ui
 /* ---- Executors ------------------------------------------------------------------------------ */
 
 /**
- * Lets an executor serve any number of executions. Without this call it serves one, which frees it;
- * with it, the caller frees it with aclDestroyAclOpExecutor(). To be called before phase 2.
+ * Lets an executor serve any number of executions; the caller frees it (aclDestroyAclOpExecutor()).
+ * Without this call one execution uses the executor up and frees it. Call this before phase 2.
  */
 PORTACL_API aclnnStatus aclSetAclOpExecutorRepeatable(aclOpExecutor* executor);
 
-/** Frees a repeatable executor, or a one-shot one that never ran. Enqueued work still runs. */
+/** Frees a repeatable executor, or a one-shot executor that never ran. Enqueued work still runs. */
 PORTACL_API aclnnStatus aclDestroyAclOpExecutor(aclOpExecutor* executor);
 
 /**
  * Points an input of a planned execution at other device memory, for the executions that follow.
  *
- * Phase 1 of companion operators and of functions that PyTorch computes accepts null addresses:
- * they may come so before phase 2. Lists of companion operators need theirs in phase 1.
+ * Phase 1 of companion operators and of functions that PyTorch computes accepts null addresses;
+ * this function may set them before phase 2. (Lists of companion operators: phase 1 needs them.)
  *
- * @param executor made by phase 1. Null is refused (161001), but the tensor gets the address, for a
- *        phase 1 to come.
+ * @param executor made by phase 1. Null is refused (161001), but the tensor still gets the address,
+ * for a later phase 1.
  * @param index counts the operator's tensor inputs from 0, in the order of its signature. The
  *        `selfRef` of an in-place operator is input 0 and output 0: either index replaces the
  *        tensor that is read and written.
- * @param tensor the tensor that phase 1 was given there, or another live one of the same layout; it
- *        gets the address too.
+ * @param tensor the tensor that phase 1 got there, or another live tensor of the same layout; it
+ * gets the address too.
  * @param addr address of storage with the same layout as that tensor's.
  */
 PORTACL_API aclnnStatus aclSetInputTensorAddr(aclOpExecutor* executor, const size_t index,

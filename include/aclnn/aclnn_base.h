@@ -28,12 +28,12 @@
  * its thread. It sets *workspaceSize = 0 and *executor = null if those pointers are given.
  * Nothing outside an output's view is ever written.
  *
- * Strides of inputs and outputs may be any, also 0 for inputs and negative ones; a null stride
- * array means contiguous. Strides never change a result.
+ * Strides may be any numbers, also negative, and in inputs also 0; a null stride array means
+ * contiguous. Strides never change a result.
  *
  * Results do not depend on thread count, vector width, kernel or device: each output element is
- * summed in one fixed order, which the operators' headers give. The sign and payload of a NaN are
- * not part of that.
+ * summed in one fixed order, which the operators' headers give. This does not include the sign and
+ * payload of a NaN.
  *
  * Profiles. The environment variable PORTACL_PROFILE, read once, and portaclSetProfile()
  * (portacl/portacl.h) choose the accepted calls, for the whole process:
@@ -43,16 +43,16 @@
  *   open            every extension that the operators' headers name
  * Phase 1 of an operator that the profile lacks returns 161002.
  *
- * Some calls contradict the documents in a way that the documents list under no error code, and
- * existing programs make them: they are accepted with a warning (in the log and for
- * aclGetRecentErrMsg()). PORTACL_STRICT=1 turns each such warning into 161002.
+ * Some calls of existing programs contradict the documents, but the documents name no error code.
+ * They are accepted with a warning (in the log and for aclGetRecentErrMsg()). PORTACL_STRICT=1
+ * turns each such warning into 161002.
  *
  * Thread-safety: both phases may run on any number of threads at once, with different executors.
  *
- * "The page" in these headers is the vendor's published description under the function's own name,
- * in the edition that docs/compatibility.md lists: a page has no version number, but the products
- * that it names tell its editions apart.
- * "portacl:" marks what this library adds or decides.
+ * "The page" in these headers is the vendor's published description with the function's name,
+ * in the edition that docs/compatibility.md lists. (Pages have no version numbers: the
+ * products that they name distinguish editions.) "portacl:" marks what this library adds or
+ * decides.
  */
 #ifndef PORTACL_ACLNN_ACLNN_BASE_H_
 #define PORTACL_ACLNN_ACLNN_BASE_H_
@@ -83,7 +83,7 @@ PORTACL_CONSTANT(aclnnStatus, ACLNN_ERR_INNER_WRONG_ATTR_INFO_SIZE, 561104);
 /** @} */
 
 /**
- * Initialises the operator library. portacl: not needed; aclInit() or nothing does as well.
+ * Initialises the operator library. portacl: not needed, with or without aclInit().
  * @param configPath path of a JSON file, or null, as for aclInit().
  * @return 0, or 161002 if the file cannot be read or is not JSON.
  */

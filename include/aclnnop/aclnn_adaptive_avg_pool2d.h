@@ -1,8 +1,8 @@
 /**
  * @file
- * aclnnAdaptiveAvgPool2d: averages of the windows that make (N, C, OH, OW) of (N, C, H, W).
- * What all operators share (phases, checks of strides and overlap, profiles) is in
- * aclnn/aclnn_base.h; maths, limits and the refusals in order in docs/ops/adaptive_avg_pool.md.
+ * aclnnAdaptiveAvgPool2d: averages of windows, from (N, C, H, W) to (N, C, OH, OW).
+ * aclnn/aclnn_base.h has the rules of all operators (phases, checks of strides and overlap,
+ * profiles); docs/ops/adaptive_avg_pool.md has maths, limits and refusals in order.
  */
 #ifndef PORTACL_ACLNNOP_ACLNN_ADAPTIVE_AVG_POOL2D_H_
 #define PORTACL_ACLNNOP_ACLNN_ADAPTIVE_AVG_POOL2D_H_

@@ -1,8 +1,8 @@
 /**
  * @file
  * aclnnAdaptiveAvgPool3dBackward: gradient of aclnnAdaptiveAvgPool3d with respect to self.
- * What all operators share (phases, checks of strides and overlap, profiles) is in
- * aclnn/aclnn_base.h; maths, limits and the refusals in order in docs/ops/adaptive_avg_pool.md.
+ * aclnn/aclnn_base.h has the rules of all operators (phases, checks of strides and overlap,
+ * profiles); docs/ops/adaptive_avg_pool.md has maths, limits and refusals in order.
  */
 #ifndef PORTACL_ACLNNOP_ACLNN_ADAPTIVE_AVG_POOL3D_BACKWARD_H_
 #define PORTACL_ACLNNOP_ACLNN_ADAPTIVE_AVG_POOL3D_BACKWARD_H_
@@ -20,7 +20,7 @@ extern "C" {
  * Phase 1: checks, plans, and returns workspace size and executor.
  *
  * @param gradOutput (N, C, OD, OH, OW): FLOAT, FLOAT16 or BF16, format NCDHW or ND. Any strides.
- * @param self (N, C, D, H, W), dtype and format of gradOutput: its shape alone counts.
+ * @param self (N, C, D, H, W), dtype and format of gradOutput; only the shape is read.
  * @param out like self. Overwritten; must not overlap gradOutput.
  * @param[out] workspaceSize bytes of device memory that phase 2 needs.
  * @param[out] executor the planned execution.

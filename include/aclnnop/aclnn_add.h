@@ -2,7 +2,7 @@
  * @file
  * aclnnAdd, aclnnAdds, aclnnInplaceAdd, aclnnInplaceAdds:
  * sums of tensors, or of a tensor and a scalar.
- * Companion operators: what they share is in docs/ops/companion.md.
+ * Companion operators: docs/ops/companion.md has the rules of all.
  */
 #ifndef PORTACL_ACLNNOP_ACLNN_ADD_H_
 #define PORTACL_ACLNNOP_ACLNN_ADD_H_

@@ -1,8 +1,8 @@
 /**
  * @file
  * aclnnAffineGrid: the grid of points that affine maps give.
- * What all operators share (phases, checks of strides and overlap, profiles) is in
- * aclnn/aclnn_base.h; maths, limits and the refusals in order in docs/ops/affine_grid.md.
+ * aclnn/aclnn_base.h has the rules of all operators (phases, checks of strides and overlap,
+ * profiles); docs/ops/affine_grid.md has maths, limits and refusals in order.
  */
 #ifndef PORTACL_ACLNNOP_ACLNN_AFFINE_GRID_H_
 #define PORTACL_ACLNNOP_ACLNN_AFFINE_GRID_H_
@@ -23,7 +23,7 @@ extern "C" {
  * @param theta (N, 2, 3) or, for volumes, (N, 3, 4): FLOAT, FLOAT16 or BF16, format ND. Any
  * strides.
  * @param size of the images to sample: (N, C, H, W) or (N, C, D, H, W).
- * @param alignCorners whether -1 and 1 are the middles of the border elements, not their outer
+ * @param alignCorners true: -1 and 1 are the middles of the border elements; false: their outer
  * edges.
  * @param out (N, H, W, 2) or (N, D, H, W, 3), x first; dtype of theta.
  * @param[out] workspaceSize bytes of device memory that phase 2 needs.

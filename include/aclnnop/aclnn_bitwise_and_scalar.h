@@ -1,7 +1,7 @@
 /**
  * @file
- * aclnnBitwiseAndScalar: bitwise AND with a scalar of integers, logical of BOOL.
- * A companion operator: what they share is in docs/ops/companion.md.
+ * aclnnBitwiseAndScalar: bitwise AND of integers with a scalar, logical AND of BOOL. A companion
+ * operator: docs/ops/companion.md has the rules of all.
  */
 #ifndef PORTACL_ACLNNOP_ACLNN_BITWISE_AND_SCALAR_H_
 #define PORTACL_ACLNNOP_ACLNN_BITWISE_AND_SCALAR_H_

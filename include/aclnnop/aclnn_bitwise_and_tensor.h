@@ -1,7 +1,7 @@
 /**
  * @file
- * aclnnBitwiseAndTensor: bitwise AND of integers, logical of BOOL.
- * A companion operator: what they share is in docs/ops/companion.md.
+ * aclnnBitwiseAndTensor: bitwise AND of integers, logical AND of BOOL. A companion operator:
+ * docs/ops/companion.md has the rules of all.
  */
 #ifndef PORTACL_ACLNNOP_ACLNN_BITWISE_AND_TENSOR_H_
 #define PORTACL_ACLNNOP_ACLNN_BITWISE_AND_TENSOR_H_

@@ -1,7 +1,7 @@
 /**
  * @file
  * aclnnCast: conversion to another data type.
- * A companion operator: what they share is in docs/ops/companion.md.
+ * A companion operator: docs/ops/companion.md has the rules of all.
  */
 #ifndef PORTACL_ACLNNOP_ACLNN_CAST_H_
 #define PORTACL_ACLNNOP_ACLNN_CAST_H_
@@ -16,8 +16,8 @@ extern "C" {
 #endif
 
 /**
- * Phase 1: out = self as `dtype`, which is out's data type: to integers by truncation, to BOOL by
- * != 0.
+ * Phase 1: out = self in out's data type, which is also `dtype`: to integers by truncation, to BOOL
+ * by != 0.
  */
 PORTACL_API aclnnStatus aclnnCastGetWorkspaceSize(const aclTensor* self, const aclDataType dtype,
                                                   aclTensor* out, uint64_t* workspaceSize,

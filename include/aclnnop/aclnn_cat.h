@@ -1,7 +1,7 @@
 /**
  * @file
  * aclnnCat: tensors side by side along an axis.
- * A companion operator: what they share is in docs/ops/companion.md.
+ * A companion operator: docs/ops/companion.md has the rules of all.
  */
 #ifndef PORTACL_ACLNNOP_ACLNN_CAT_H_
 #define PORTACL_ACLNNOP_ACLNN_CAT_H_
@@ -15,7 +15,8 @@
 extern "C" {
 #endif
 
-/** Phase 1: out = the members of `tensors` side by side along axis `dim`, negative from behind. */
+/** Phase 1: out = the members of `tensors` side by side along axis `dim` (negative: from behind).
+ */
 PORTACL_API aclnnStatus aclnnCatGetWorkspaceSize(const aclTensorList* tensors, int64_t dim,
                                                  aclTensor* out, uint64_t* workspaceSize,
                                                  aclOpExecutor** executor);

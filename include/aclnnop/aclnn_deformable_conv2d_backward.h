@@ -1,8 +1,8 @@
 /**
  * @file
  * aclnnDeformableConv2dBackward: gradients of aclnnDeformableConv2d.
- * What all operators share (phases, checks of strides and overlap, profiles) is in
- * aclnn/aclnn_base.h; maths, order of sums and the refusals in order in docs/ops/deform_conv2d.md.
+ * aclnn/aclnn_base.h has the rules of all operators (phases, checks of strides and overlap,
+ * profiles); docs/ops/deform_conv2d.md has maths, order of sums and refusals in order.
  */
 #ifndef PORTACL_ACLNNOP_ACLNN_DEFORMABLE_CONV2D_BACKWARD_H_
 #define PORTACL_ACLNNOP_ACLNN_DEFORMABLE_CONV2D_BACKWARD_H_
@@ -22,17 +22,17 @@ extern "C" {
  *
  * @param input (N, C, H, W): FLOAT, FLOAT16 or BF16; the other tensors have its dtype. Any strides.
  * @param gradOutput (N, O, OH, OW).
- * @param offsetOut (N, C, OH * KH, OW * KW): deformOut of the function; gradWeight is
- * made of it.
+ * @param offsetOut (N, C, OH * KH, OW * KW): deformOut of the function, for
+ * gradWeight.
  * @param weight (O, C / groups, KH, KW).
- * @param offset (N, F, OH, OW): planes of x, then of y, then (modulated) of masks; in each, for the
- * groups and in them for the kernel's taps. F is 2 or 3 times deformableGroups * KH * KW.
- * @param kernelSize KH and KW, as weight has them.
+ * @param offset (N, F, OH, OW): planes of x, then of y, then (modulated) of masks; each in the
+ * order of groups, then of the kernel's taps. F is 2 or 3 times deformableGroups * KH * KW.
+ * @param kernelSize KH and KW of weight.
  * @param stride 1, 1, and elements between positions along H and W.
- * @param padding elements that the image is continued by: top, bottom, left, right.
+ * @param padding zeros added around the image: top, bottom, left, right.
  * @param dilation 1, 1, and elements between the kernel's taps along H and W.
- * @param groups parts of the channels that are convolved apart.
- * @param deformableGroups parts of the channels with offsets of their own.
+ * @param groups parts of the channels that are convolved separately.
+ * @param deformableGroups parts of the channels; each has its own offsets.
  * @param modulated whether offset has masks behind the offsets.
  * @param gradInput like input. Overwritten, like the others.
  * @param gradWeight like weight.

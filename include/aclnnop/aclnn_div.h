@@ -2,7 +2,7 @@
  * @file
  * aclnnDiv, aclnnDivs, aclnnInplaceDiv, aclnnInplaceDivs:
  * quotients of tensors, or of a tensor and a scalar; integers divide as FLOAT.
- * Companion operators: what they share is in docs/ops/companion.md.
+ * Companion operators: docs/ops/companion.md has the rules of all.
  */
 #ifndef PORTACL_ACLNNOP_ACLNN_DIV_H_
 #define PORTACL_ACLNNOP_ACLNN_DIV_H_

@@ -1,7 +1,7 @@
 /**
  * @file
  * aclnnInplaceFillScalar: a tensor filled with a value.
- * A companion operator: what they share is in docs/ops/companion.md.
+ * A companion operator: docs/ops/companion.md has the rules of all.
  */
 #ifndef PORTACL_ACLNNOP_ACLNN_FILL_SCALAR_H_
 #define PORTACL_ACLNNOP_ACLNN_FILL_SCALAR_H_

@@ -1,7 +1,7 @@
 /**
  * @file
  * aclnnForeachAddListV2: sums of the members of two lists.
- * A companion operator: what they share is in docs/ops/companion.md.
+ * A companion operator: docs/ops/companion.md has the rules of all.
  */
 #ifndef PORTACL_ACLNNOP_ACLNN_FOREACH_ADD_LIST_V2_H_
 #define PORTACL_ACLNNOP_ACLNN_FOREACH_ADD_LIST_V2_H_

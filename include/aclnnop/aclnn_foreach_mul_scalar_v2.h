@@ -1,7 +1,7 @@
 /**
  * @file
  * aclnnForeachMulScalarV2: the members of a list times a scalar.
- * A companion operator: what they share is in docs/ops/companion.md.
+ * A companion operator: docs/ops/companion.md has the rules of all.
  */
 #ifndef PORTACL_ACLNNOP_ACLNN_FOREACH_MUL_SCALAR_V2_H_
 #define PORTACL_ACLNNOP_ACLNN_FOREACH_MUL_SCALAR_V2_H_

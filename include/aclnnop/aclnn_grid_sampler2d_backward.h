@@ -1,9 +1,9 @@
 /**
  * @file
  * aclnnGridSampler2DBackward: gradients of 2D grid sampling with respect to the image and the grid.
- * Source: the page of this name; it gives no formulas, the ones below are portacl's. What all
- * operators share (phases, checks of strides and overlap, profiles, warnings) is in
- * aclnn/aclnn_base.h.
+ * Source: the page of this name. It gives no formulas; the formulas below are portacl's.
+ * aclnn/aclnn_base.h has the rules of all operators (phases, checks of strides and overlap,
+ * profiles, warnings).
  */
 #ifndef PORTACL_ACLNNOP_ACLNN_GRID_SAMPLER2D_BACKWARD_H_
 #define PORTACL_ACLNNOP_ACLNN_GRID_SAMPLER2D_BACKWARD_H_
@@ -63,8 +63,8 @@ extern "C" {
  * image. NaN and infinity in gradOutput and input follow IEEE arithmetic.
  *
  * dtypes: FLOAT, FLOAT16, BF16, DOUBLE; only FLOAT, FLOAT16 in profile `atlas-training`. All five
- * tensors have the same. Format ND; portacl: NCHW is accepted with a warning. Any strides, for the
- * outputs such that each element has its own address; no output overlaps another tensor.
+ * tensors have one dtype. Format ND; portacl: NCHW is accepted with a warning. Any strides, but
+ * each element of an output has its own address; no output overlaps another tensor.
  *
  * @param gradOutput (N, C, OH, OW), gradient of the sampled image.
  * @param input (N, C, H, W), the image; H and W at least 1.

@@ -1,8 +1,8 @@
 /**
  * @file
  * aclnnGridSampler3D: samples volumes at the points of a grid.
- * What all operators share (phases, checks of strides and overlap, profiles) is in
- * aclnn/aclnn_base.h; coordinates, modes and kinks in docs/ops/grid_sampler_3d.md.
+ * aclnn/aclnn_base.h has the rules of all operators (phases, checks of strides and overlap,
+ * profiles); docs/ops/grid_sampler_3d.md has coordinates, modes and kinks.
  */
 #ifndef PORTACL_ACLNNOP_ACLNN_GRID_SAMPLER3D_H_
 #define PORTACL_ACLNNOP_ACLNN_GRID_SAMPLER3D_H_
@@ -25,7 +25,7 @@ extern "C" {
  * @param grid (N, OD, OH, OW, 3): x goes with W, y with H, z with D; dtype of input. Any strides.
  * @param interpolationMode 0 trilinear, 1 nearest; profile `open` also 2, tricubic.
  * @param paddingMode 0 zeros, 1 border, 2 reflection; all in every profile.
- * @param alignCorners whether -1 and 1 are the centres of the corner pixels or their outer edges.
+ * @param alignCorners true: -1 and 1 are the corner pixels' centres; false: their outer edges.
  * @param out (N, C, OD, OH, OW), dtype of input. Any strides that give each
  * element its own address. Must not overlap an input.
  * @param[out] workspaceSize bytes of device memory that phase 2 needs.

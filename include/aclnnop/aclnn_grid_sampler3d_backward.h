@@ -1,8 +1,8 @@
 /**
  * @file
  * aclnnGridSampler3DBackward: gradients of 3D grid sampling with respect to the volume and the
- * grid. The rules are aclnnGridSampler2DBackward's with an axis more. The common rules of all
- * operators (phases, checks of strides and overlap, profiles, warnings): aclnn/aclnn_base.h.
+ * grid. It follows aclnnGridSampler2DBackward, with one more axis. aclnn/aclnn_base.h has the rules
+ * of all operators (phases, checks of strides and overlap, profiles, warnings).
  */
 #ifndef PORTACL_ACLNNOP_ACLNN_GRID_SAMPLER3D_BACKWARD_H_
 #define PORTACL_ACLNNOP_ACLNN_GRID_SAMPLER3D_BACKWARD_H_
@@ -49,9 +49,9 @@ extern "C" {
  * columns), each step one fused multiply-add from +0; gx, gy and gz take channels in blocks of 16,
  * each by one fixed tree, blocks in ascending order.
  *
- * dtypes: FLOAT, FLOAT16, DOUBLE; BF16 in profile `open`. All five tensors have the same. Format
+ * dtypes: FLOAT, FLOAT16, DOUBLE; BF16 in profile `open`. All five tensors have one dtype. Format
  * ND, NCDHW or NDHWC. NDHWC is (N, D, H, W, C), but grid and gridGrad keep their axes. Any
- * strides, for the outputs such that each element has its own address; no output overlaps another
+ * strides, but each element of an output has its own address; no output overlaps another
  * tensor.
  *
  * @param gradOutput (N, C, OD, OH, OW), gradient of the sampled volume.

@@ -1,7 +1,7 @@
 /**
  * @file
  * aclnnLtScalar: which values are below a scalar.
- * A companion operator: what they share is in docs/ops/companion.md.
+ * A companion operator: docs/ops/companion.md has the rules of all.
  */
 #ifndef PORTACL_ACLNNOP_ACLNN_LT_SCALAR_H_
 #define PORTACL_ACLNNOP_ACLNN_LT_SCALAR_H_

@@ -1,7 +1,7 @@
 /**
  * @file
  * aclnnMaskedSelect: the values where a mask is true.
- * A companion operator: what they share is in docs/ops/companion.md.
+ * A companion operator: docs/ops/companion.md has the rules of all.
  */
 #ifndef PORTACL_ACLNNOP_ACLNN_MASKED_SELECT_H_
 #define PORTACL_ACLNNOP_ACLNN_MASKED_SELECT_H_
@@ -17,7 +17,7 @@ extern "C" {
 
 /**
  * Phase 1: out (1-dimensional, room for all) = the values of self where mask is true, in order;
- * when the stream has run, out's view shape (aclGetViewShape) is their number.
+ * when the stream has run, out's view shape (aclGetViewShape) is the number of these values.
  */
 PORTACL_API aclnnStatus aclnnMaskedSelectGetWorkspaceSize(const aclTensor* self,
                                                           const aclTensor* mask, aclTensor* out,

@@ -1,7 +1,7 @@
 /**
  * @file
  * aclnnMax: the largest value.
- * A companion operator: what they share is in docs/ops/companion.md.
+ * A companion operator: docs/ops/companion.md has the rules of all.
  */
 #ifndef PORTACL_ACLNNOP_ACLNN_MAX_H_
 #define PORTACL_ACLNNOP_ACLNN_MAX_H_
@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-/** Phase 1: out (0-dimensional) = the largest value of self; NaN if there is one. */
+/** Phase 1: out (0-dimensional) = the largest value of self; NaN if self has a NaN. */
 PORTACL_API aclnnStatus aclnnMaxGetWorkspaceSize(const aclTensor* self, aclTensor* out,
                                                  uint64_t* workspaceSize, aclOpExecutor** executor);
 /** Phase 2: enqueues what phase 1 planned. */

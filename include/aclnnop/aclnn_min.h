@@ -1,7 +1,7 @@
 /**
  * @file
  * aclnnMin: the smallest value.
- * A companion operator: what they share is in docs/ops/companion.md.
+ * A companion operator: docs/ops/companion.md has the rules of all.
  */
 #ifndef PORTACL_ACLNNOP_ACLNN_MIN_H_
 #define PORTACL_ACLNNOP_ACLNN_MIN_H_
@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-/** Phase 1: out (0-dimensional) = the smallest value of self; NaN if there is one. */
+/** Phase 1: out (0-dimensional) = the smallest value of self; NaN if self has a NaN. */
 PORTACL_API aclnnStatus aclnnMinGetWorkspaceSize(const aclTensor* self, aclTensor* out,
                                                  uint64_t* workspaceSize, aclOpExecutor** executor);
 /** Phase 2: enqueues what phase 1 planned. */

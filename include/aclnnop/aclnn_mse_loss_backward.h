@@ -1,7 +1,7 @@
 /**
  * @file
  * aclnnMseLossBackward: gradient of the mean squared error.
- * A companion operator: what they share is in docs/ops/companion.md.
+ * A companion operator: docs/ops/companion.md has the rules of all.
  */
 #ifndef PORTACL_ACLNNOP_ACLNN_MSE_LOSS_BACKWARD_H_
 #define PORTACL_ACLNNOP_ACLNN_MSE_LOSS_BACKWARD_H_

@@ -1,8 +1,8 @@
 /**
  * @file
  * aclnnMultiScaleDeformableAttentionGrad: the gradients of multi-scale deformable attention.
- * What all operators share (phases, checks of strides and overlap, profiles, warnings) is in
- * aclnn/aclnn_base.h; maths, order of sums and the refusals in order in docs/ops/ms_deform_attn.md.
+ * aclnn/aclnn_base.h has the rules of all operators (phases, checks of strides and overlap,
+ * profiles, warnings); docs/ops/ms_deform_attn.md has maths, order of sums and refusals in order.
  */
 #ifndef PORTACL_ACLNNOP_ACLNN_MULTI_SCALE_DEFORMABLE_ATTENTION_GRAD_H_
 #define PORTACL_ACLNNOP_ACLNN_MULTI_SCALE_DEFORMABLE_ATTENTION_GRAD_H_
@@ -22,7 +22,7 @@ extern "C" {
  * @param value, spatialShape, levelStartIndex, location, attnWeight: as
  * aclnnMultiScaleDeformableAttnFunction has them.
  * @param gradOutput the gradient of its output, with rank 3 or 4.
- * @param gradValue like value; overwritten, whatever it held.
+ * @param gradValue like value; overwritten, not added to.
  * @param gradLocation like location.
  * @param gradAttnWeight like attnWeight.
  * @param[out] workspaceSize bytes of device memory that phase 2 needs.

@@ -1,8 +1,8 @@
 /**
  * @file
  * aclnnMultiScaleDeformableAttnFunction: multi-scale deformable attention.
- * What all operators share (phases, checks of strides and overlap, profiles, warnings) is in
- * aclnn/aclnn_base.h; maths, order of sums and the refusals in order in docs/ops/ms_deform_attn.md.
+ * aclnn/aclnn_base.h has the rules of all operators (phases, checks of strides and overlap,
+ * profiles, warnings); docs/ops/ms_deform_attn.md has maths, order of sums and refusals in order.
  */
 #ifndef PORTACL_ACLNNOP_ACLNN_MULTI_SCALE_DEFORMABLE_ATTN_FUNCTION_H_
 #define PORTACL_ACLNNOP_ACLNN_MULTI_SCALE_DEFORMABLE_ATTN_FUNCTION_H_
@@ -31,8 +31,8 @@ extern "C" {
  * @param[out] workspaceSize bytes of device memory that phase 2 needs.
  * @param[out] executor the planned execution.
  *
- * A level that does not fit among the keys contributes nothing: a warning in the log, with
- * PORTACL_STRICT=1 an error of the stream.
+ * A level that does not fit among the keys contributes nothing, and the log gets a warning (with
+ * PORTACL_STRICT=1 the stream gets an error).
  *
  * @return 0, 161001 for a null argument, 161002 for a wrong one: aclGetRecentErrMsg names it.
  */

@@ -1,7 +1,7 @@
 /**
  * @file
  * aclnnNeTensor: which values differ.
- * A companion operator: what they share is in docs/ops/companion.md.
+ * A companion operator: docs/ops/companion.md has the rules of all.
  */
 #ifndef PORTACL_ACLNNOP_ACLNN_NE_TENSOR_H_
 #define PORTACL_ACLNNOP_ACLNN_NE_TENSOR_H_

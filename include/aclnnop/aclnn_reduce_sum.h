@@ -1,7 +1,7 @@
 /**
  * @file
  * aclnnReduceSum: sums over axes.
- * A companion operator: what they share is in docs/ops/companion.md.
+ * A companion operator: docs/ops/companion.md has the rules of all.
  */
 #ifndef PORTACL_ACLNNOP_ACLNN_REDUCE_SUM_H_
 #define PORTACL_ACLNNOP_ACLNN_REDUCE_SUM_H_
@@ -17,8 +17,8 @@ extern "C" {
 #endif
 
 /**
- * Phase 1: out = sum of self over `dims` (none: all) in `dtype`. Integers wrap to it; BOOL gives
- * whether any element is not 0.
+ * Phase 1: out = sum of self over `dims` (none: all) in `dtype`. Integers wrap to `dtype`; with
+ * BOOL the result says whether any element is not 0.
  */
 PORTACL_API aclnnStatus aclnnReduceSumGetWorkspaceSize(const aclTensor* self,
                                                        const aclIntArray* dims, bool keepDims,

@@ -1,8 +1,8 @@
 /**
  * @file
  * aclnnResize: nearest or bilinear resizing of (N, C, H, W) tensors by scales.
- * What all operators share (phases, checks of strides and overlap, profiles) is in
- * aclnn/aclnn_base.h; maths and the refusals in order in docs/ops/upsample_linear.md.
+ * aclnn/aclnn_base.h has the rules of all operators (phases, checks of strides and overlap,
+ * profiles); docs/ops/upsample_linear.md has maths and refusals in order.
  */
 #ifndef PORTACL_ACLNNOP_ACLNN_RESIZE_H_
 #define PORTACL_ACLNNOP_ACLNN_RESIZE_H_

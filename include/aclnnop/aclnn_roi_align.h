@@ -1,8 +1,8 @@
 /**
  * @file
  * aclnnRoiAlign: pools regions of images, as ONNX's RoiAlign of opset 10 does.
- * What all operators share (phases, checks of strides and overlap, profiles) is in
- * aclnn/aclnn_base.h; maths, limits and the refusals in order in docs/ops/roi_align.md.
+ * aclnn/aclnn_base.h has the rules of all operators (phases, checks of strides and overlap,
+ * profiles); docs/ops/roi_align.md has maths, limits and refusals in order.
  */
 #ifndef PORTACL_ACLNNOP_ACLNN_ROI_ALIGN_H_
 #define PORTACL_ACLNNOP_ACLNN_ROI_ALIGN_H_
@@ -26,8 +26,8 @@ extern "C" {
  * @param mode "avg" or "max", the maximum of the interpolated samples.
  * @param outputHeight rows of bins, at least 1.
  * @param outputWidth columns of bins, at least 1.
- * @param samplingRatio samples of a bin along each axis; 0: as many as the bin is long, rounded up.
- * @param spatialScale elements of the image for each unit of a roi, above 0.
+ * @param samplingRatio samples of a bin along each axis; 0: the bin's length, rounded up.
+ * @param spatialScale elements of the image per unit of a roi, above 0.
  * @param out (K, C, outputHeight, outputWidth); dtype of self.
  * @param[out] workspaceSize bytes of device memory that phase 2 needs.
  * @param[out] executor the planned execution.

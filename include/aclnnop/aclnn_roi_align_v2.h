@@ -1,8 +1,8 @@
 /**
  * @file
  * aclnnRoiAlignV2: averages regions of images, as torchvision.ops.roi_align does.
- * What all operators share (phases, checks of strides and overlap, profiles) is in
- * aclnn/aclnn_base.h; maths, limits and the refusals in order in docs/ops/roi_align.md.
+ * aclnn/aclnn_base.h has the rules of all operators (phases, checks of strides and overlap,
+ * profiles); docs/ops/roi_align.md has maths, limits and refusals in order.
  */
 #ifndef PORTACL_ACLNNOP_ACLNN_ROI_ALIGN_V2_H_
 #define PORTACL_ACLNNOP_ACLNN_ROI_ALIGN_V2_H_
@@ -24,9 +24,9 @@ extern "C" {
  * @param boxes (K, 5): image, x1, y1, x2, y2; dtype of self. A roi of no image gives 0.
  * @param pooledHeight rows of bins, at least 1.
  * @param pooledWidth columns of bins, at least 1.
- * @param spatialScale elements of the image for each unit of a roi, above 0.
- * @param samplingRatio samples of a bin along each axis; 0: as many as the bin is long, rounded up.
- * @param aligned whether a pixel's centre lies at its index minus 0.5, as in torchvision.
+ * @param spatialScale elements of the image per unit of a roi, above 0.
+ * @param samplingRatio samples of a bin along each axis; 0: the bin's length, rounded up.
+ * @param aligned true: half an element is subtracted from scaled coordinates, as in torchvision.
  * @param out (K, C, pooledHeight, pooledWidth); dtype of self.
  * @param[out] workspaceSize bytes of device memory that phase 2 needs.
  * @param[out] executor the planned execution.

@@ -1,8 +1,8 @@
 /**
  * @file
  * aclnnRoiAlignV2Backward: gradient of aclnnRoiAlignV2 with respect to self.
- * What all operators share (phases, checks of strides and overlap, profiles) is in
- * aclnn/aclnn_base.h; maths, limits and the refusals in order in docs/ops/roi_align.md.
+ * aclnn/aclnn_base.h has the rules of all operators (phases, checks of strides and overlap,
+ * profiles); docs/ops/roi_align.md has maths, limits and refusals in order.
  */
 #ifndef PORTACL_ACLNNOP_ACLNN_ROI_ALIGN_V2_BACKWARD_H_
 #define PORTACL_ACLNNOP_ACLNN_ROI_ALIGN_V2_BACKWARD_H_
@@ -25,9 +25,9 @@ extern "C" {
  * @param inputShape N, C, H and W of self.
  * @param pooledHeight rows of bins, at least 1.
  * @param pooledWidth columns of bins, at least 1.
- * @param spatialScale elements of the image for each unit of a roi, above 0.
- * @param samplingRatio samples of a bin along each axis; 0: as many as the bin is long, rounded up.
- * @param aligned whether a pixel's centre lies at its index minus 0.5, as in torchvision.
+ * @param spatialScale elements of the image per unit of a roi, above 0.
+ * @param samplingRatio samples of a bin along each axis; 0: the bin's length, rounded up.
+ * @param aligned true: half an element is subtracted from scaled coordinates, as in torchvision.
  * @param gradInput (N, C, H, W); dtype of gradOutput. Overwritten.
  * @param[out] workspaceSize bytes of device memory that phase 2 needs.
  * @param[out] executor the planned execution.

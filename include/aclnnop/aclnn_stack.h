@@ -1,7 +1,7 @@
 /**
  * @file
  * aclnnStack: tensors side by side along a new axis.
- * A companion operator: what they share is in docs/ops/companion.md.
+ * A companion operator: docs/ops/companion.md has the rules of all.
  */
 #ifndef PORTACL_ACLNNOP_ACLNN_STACK_H_
 #define PORTACL_ACLNNOP_ACLNN_STACK_H_

@@ -2,7 +2,7 @@
  * @file
  * aclnnSub, aclnnSubs, aclnnInplaceSub, aclnnInplaceSubs:
  * differences of tensors, or of a tensor and a scalar.
- * Companion operators: what they share is in docs/ops/companion.md.
+ * Companion operators: docs/ops/companion.md has the rules of all.
  */
 #ifndef PORTACL_ACLNNOP_ACLNN_SUB_H_
 #define PORTACL_ACLNNOP_ACLNN_SUB_H_

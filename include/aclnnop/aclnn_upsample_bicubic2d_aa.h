@@ -1,8 +1,8 @@
 /**
  * @file
- * aclnnUpsampleBicubic2dAA: cubic resizing, antialiased of (N, C, H, W) tensors.
- * What all operators share (phases, checks of strides and overlap, profiles) is in
- * aclnn/aclnn_base.h; maths, limits and the refusals in order in docs/ops/upsample_linear.md.
+ * aclnnUpsampleBicubic2dAA: antialiased cubic resizing of (N, C, H, W) tensors. aclnn/aclnn_base.h
+ * has the rules of all operators (phases, checks of strides and overlap, profiles);
+ * docs/ops/upsample_linear.md has maths, limits and refusals in order.
  */
 #ifndef PORTACL_ACLNNOP_ACLNN_UPSAMPLE_BICUBIC2D_AA_H_
 #define PORTACL_ACLNNOP_ACLNN_UPSAMPLE_BICUBIC2D_AA_H_
@@ -22,9 +22,9 @@ extern "C" {
  *
  * @param x (N, C, H, W), FLOAT, FLOAT16 or BF16, format NCHW or ND. Any strides.
  * @param outputSize out's spatial extents: 2, each at least 1.
- * @param alignCorners whether the middles of the border elements fall together, not their outer
- * edges; scales do not count then.
- * @param scalesH output extent / input extent as the ratio of coordinates; 0 or less: from the
+ * @param alignCorners true aligns the middles of the border elements, and scales do not count;
+ * false aligns their outer edges.
+ * @param scalesH ratio of coordinates (output extent / input extent); 0 or less: from the
  * extents.
  * @param scalesW the same of W.
  * @param out N and C of the input, extents outputSize, dtype and format of the other tensor. Must

@@ -1,8 +1,8 @@
 /**
  * @file
  * aclnnUpsampleBilinear2dBackwardV2: the gradient of linear resizing of (N, C, H, W) tensors.
- * What all operators share (phases, checks of strides and overlap, profiles) is in
- * aclnn/aclnn_base.h; maths, limits and the refusals in order in docs/ops/upsample_linear.md.
+ * aclnn/aclnn_base.h has the rules of all operators (phases, checks of strides and overlap,
+ * profiles); docs/ops/upsample_linear.md has maths, limits and refusals in order.
  */
 #ifndef PORTACL_ACLNNOP_ACLNN_UPSAMPLE_BILINEAR_2D_BACKWARD_V2_H_
 #define PORTACL_ACLNNOP_ACLNN_UPSAMPLE_BILINEAR_2D_BACKWARD_V2_H_
@@ -22,11 +22,11 @@ extern "C" {
  *
  * @param gradOut (N, C, H, W), FLOAT, FLOAT16 or BF16, format NCHW or NHWC. Any strides.
  * @param outputSize gradient's spatial extents: 2, each at least 1.
- * @param inputSize the shape of out, in the order (N, C, H, W) for each format. For channels-last
- * tensors (N, H, W, C) is taken too if out has that shape, with a warning.
- * @param alignCorners whether the middles of the border elements fall together, not their outer
- * edges; scales do not count then.
- * @param scalesH output extent / input extent as the ratio of coordinates; 0 or less: from the
+ * @param inputSize the shape of out, in the order (N, C, H, W) for each format. If out is
+ * channels-last with that shape, (N, H, W, C) is taken too, with a warning.
+ * @param alignCorners true aligns the middles of the border elements, and scales do not count;
+ * false aligns their outer edges.
+ * @param scalesH ratio of coordinates (output extent / input extent); 0 or less: from the
  * extents.
  * @param scalesW the same of W.
  * @param out like the input of the function, dtype and format of the other tensor. Must not overlap

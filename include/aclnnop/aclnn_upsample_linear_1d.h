@@ -1,8 +1,8 @@
 /**
  * @file
  * aclnnUpsampleLinear1d: linear resizing of (N, C, L) tensors.
- * What all operators share (phases, checks of strides and overlap, profiles) is in
- * aclnn/aclnn_base.h; maths, limits and the refusals in order in docs/ops/upsample_linear.md.
+ * aclnn/aclnn_base.h has the rules of all operators (phases, checks of strides and overlap,
+ * profiles); docs/ops/upsample_linear.md has maths, limits and refusals in order.
  */
 #ifndef PORTACL_ACLNNOP_ACLNN_UPSAMPLE_LINEAR_1D_H_
 #define PORTACL_ACLNNOP_ACLNN_UPSAMPLE_LINEAR_1D_H_
@@ -22,9 +22,9 @@ extern "C" {
  *
  * @param self (N, C, L), FLOAT, FLOAT16 or BF16, format NCL or ND. Any strides.
  * @param outputSize out's spatial extents: 1, each at least 1.
- * @param alignCorners whether the middles of the border elements fall together, not their outer
- * edges; scales do not count then.
- * @param scales output extent / input extent as the ratio of coordinates; 0 or less: from the
+ * @param alignCorners true aligns the middles of the border elements, and scales do not count;
+ * false aligns their outer edges.
+ * @param scales ratio of coordinates (output extent / input extent); 0 or less: from the
  * extents.
  * @param out N and C of the input, extents outputSize, dtype and format of the other tensor. Must
  * not overlap it.

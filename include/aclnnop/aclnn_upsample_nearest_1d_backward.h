@@ -1,8 +1,8 @@
 /**
  * @file
  * aclnnUpsampleNearest1dBackward: the gradient of nearest upsampling of (N, C, L) tensors.
- * What all operators share (phases, checks of strides and overlap, profiles) is in
- * aclnn/aclnn_base.h; maths, limits and the refusals in order in docs/ops/upsample_nearest.md.
+ * aclnn/aclnn_base.h has the rules of all operators (phases, checks of strides and overlap,
+ * profiles); docs/ops/upsample_nearest.md has maths, limits and refusals in order.
  */
 #ifndef PORTACL_ACLNNOP_ACLNN_UPSAMPLE_NEAREST_1D_BACKWARD_H_
 #define PORTACL_ACLNNOP_ACLNN_UPSAMPLE_NEAREST_1D_BACKWARD_H_
@@ -22,7 +22,7 @@ extern "C" {
  * @param gradOut (N, C, L), FLOAT, FLOAT16, BF16 or DOUBLE, format NCL or ND. Any strides.
  * @param outputSize gradient's spatial extents: 1, each at least 1.
  * @param inputSize the shape of out.
- * @param scales output extent / input extent as the ratio of coordinates; 0 or less: from the
+ * @param scales ratio of coordinates (output extent / input extent); 0 or less: from the
  * extents.
  * @param out like the input of the function, dtype and format of the other tensor. Must not overlap
  * it.

@@ -1,8 +1,8 @@
 /**
  * @file
  * aclnnUpsampleNearest2d: nearest upsampling of (N, C, H, W) tensors.
- * What all operators share (phases, checks of strides and overlap, profiles) is in
- * aclnn/aclnn_base.h; maths, limits and the refusals in order in docs/ops/upsample_nearest.md.
+ * aclnn/aclnn_base.h has the rules of all operators (phases, checks of strides and overlap,
+ * profiles); docs/ops/upsample_nearest.md has maths, limits and refusals in order.
  */
 #ifndef PORTACL_ACLNNOP_ACLNN_UPSAMPLE_NEAREST_2D_H_
 #define PORTACL_ACLNNOP_ACLNN_UPSAMPLE_NEAREST_2D_H_

@@ -1,8 +1,8 @@
 /**
  * @file
  * aclnnUpsampleNearest2dBackward: the gradient of nearest upsampling of (N, C, H, W) tensors.
- * What all operators share (phases, checks of strides and overlap, profiles) is in
- * aclnn/aclnn_base.h; maths, limits and the refusals in order in docs/ops/upsample_nearest.md.
+ * aclnn/aclnn_base.h has the rules of all operators (phases, checks of strides and overlap,
+ * profiles); docs/ops/upsample_nearest.md has maths, limits and refusals in order.
  */
 #ifndef PORTACL_ACLNNOP_ACLNN_UPSAMPLE_NEAREST_2D_BACKWARD_H_
 #define PORTACL_ACLNNOP_ACLNN_UPSAMPLE_NEAREST_2D_BACKWARD_H_
@@ -21,9 +21,9 @@ extern "C" {
  *
  * @param gradOut (N, C, H, W), FLOAT, FLOAT16 or BF16, format NCHW or NHWC. Any strides.
  * @param outputSize gradient's spatial extents: 2, each at least 1.
- * @param inputSize the shape of gradInput: (N, C, H, W), for format NHWC (N, H, W, C). For NHWC
- * (N, C, H, W) is taken too if gradInput tells that it is meant, with a warning.
- * @param scalesH output extent / input extent as the ratio of coordinates; 0 or less: from the
+ * @param inputSize the shape of gradInput: (N, C, H, W), for format NHWC (N, H, W, C). If gradInput
+ * is NHWC and has exactly the other order's extents, (N, C, H, W) is taken too, with a warning.
+ * @param scalesH ratio of coordinates (output extent / input extent); 0 or less: from the
  * extents.
  * @param scalesW the same of W.
  * @param gradInput like the input of the function, dtype and format of the other tensor. Must not

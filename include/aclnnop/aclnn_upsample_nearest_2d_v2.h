@@ -1,8 +1,8 @@
 /**
  * @file
  * aclnnUpsampleNearest2dV2: nearest upsampling of (N, C, H, W) tensors.
- * What all operators share (phases, checks of strides and overlap, profiles) is in
- * aclnn/aclnn_base.h; maths, limits and the refusals in order in docs/ops/upsample_nearest.md.
+ * aclnn/aclnn_base.h has the rules of all operators (phases, checks of strides and overlap,
+ * profiles); docs/ops/upsample_nearest.md has maths, limits and refusals in order.
  */
 #ifndef PORTACL_ACLNNOP_ACLNN_UPSAMPLE_NEAREST_2D_V2_H_
 #define PORTACL_ACLNNOP_ACLNN_UPSAMPLE_NEAREST_2D_V2_H_
@@ -22,7 +22,7 @@ extern "C" {
  * @param self (N, C, H, W), FLOAT, FLOAT16, BF16, DOUBLE or UINT8, format NCHW or NHWC. Any
  * strides.
  * @param outputSize out's spatial extents: 2, each at least 1.
- * @param scalesH output extent / input extent as the ratio of coordinates; 0 or less: from the
+ * @param scalesH ratio of coordinates (output extent / input extent); 0 or less: from the
  * extents.
  * @param scalesW the same of W.
  * @param out N and C of the input, extents outputSize, dtype and format of the other tensor. Must

@@ -1,8 +1,8 @@
 /**
  * @file
  * aclnnUpsampleNearest3d: nearest upsampling of (N, C, D, H, W) tensors.
- * What all operators share (phases, checks of strides and overlap, profiles) is in
- * aclnn/aclnn_base.h; maths, limits and the refusals in order in docs/ops/upsample_nearest.md.
+ * aclnn/aclnn_base.h has the rules of all operators (phases, checks of strides and overlap,
+ * profiles); docs/ops/upsample_nearest.md has maths, limits and refusals in order.
  */
 #ifndef PORTACL_ACLNNOP_ACLNN_UPSAMPLE_NEAREST_3D_H_
 #define PORTACL_ACLNNOP_ACLNN_UPSAMPLE_NEAREST_3D_H_
@@ -22,7 +22,7 @@ extern "C" {
  * @param self (N, C, D, H, W), FLOAT, FLOAT16, BF16 or DOUBLE, format NCDHW, NDHWC or ND. Any
  * strides.
  * @param outputSize out's spatial extents: 3, each at least 1.
- * @param scalesD output extent / input extent as the ratio of coordinates; 0 or less: from the
+ * @param scalesD ratio of coordinates (output extent / input extent); 0 or less: from the
  * extents.
  * @param scalesH the same of H.
  * @param scalesW the same of W.

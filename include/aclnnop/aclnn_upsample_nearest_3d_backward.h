@@ -1,8 +1,8 @@
 /**
  * @file
  * aclnnUpsampleNearest3dBackward: the gradient of nearest upsampling of (N, C, D, H, W) tensors.
- * What all operators share (phases, checks of strides and overlap, profiles) is in
- * aclnn/aclnn_base.h; maths, limits and the refusals in order in docs/ops/upsample_nearest.md.
+ * aclnn/aclnn_base.h has the rules of all operators (phases, checks of strides and overlap,
+ * profiles); docs/ops/upsample_nearest.md has maths, limits and refusals in order.
  */
 #ifndef PORTACL_ACLNNOP_ACLNN_UPSAMPLE_NEAREST_3D_BACKWARD_H_
 #define PORTACL_ACLNNOP_ACLNN_UPSAMPLE_NEAREST_3D_BACKWARD_H_
@@ -24,7 +24,7 @@ extern "C" {
  * @param outputSize gradient's spatial extents: 3, each at least 1.
  * @param inputSize the shape of gradInput, in the order (N, C, D, H, W) for each format. For
  * channels-last tensors (N, D, H, W, C) is taken too if gradInput has that shape, with a warning.
- * @param scalesD output extent / input extent as the ratio of coordinates; 0 or less: from the
+ * @param scalesD ratio of coordinates (output extent / input extent); 0 or less: from the
  * extents.
  * @param scalesH the same of H.
  * @param scalesW the same of W.

@@ -1,8 +1,8 @@
 /**
  * @file
  * aclnnUpsampleNearestExact1dBackward: gradient of nearest-exact upsampling of (N, C, L) tensors.
- * Source: the page of this name. What all operators share (phases, checks of strides and overlap,
- * profiles, warnings) is in aclnn/aclnn_base.h.
+ * Source: the page of this name. aclnn/aclnn_base.h has the rules of all operators (phases, checks
+ * of strides and overlap, profiles, warnings).
  */
 #ifndef PORTACL_ACLNNOP_ACLNN_UPSAMPLE_NEAREST_EXACT1D_BACKWARD_H_
 #define PORTACL_ACLNNOP_ACLNN_UPSAMPLE_NEAREST_EXACT1D_BACKWARD_H_
@@ -27,10 +27,10 @@ extern "C" {
  *     r      = scales > 0 ? (float)(1.0 / scales) : (float)I / (float)O
  *     src(o) = min(floor((float)((o + 0.5) * (double)r)), I - 1)
  *
- * with the product in double, rounded to float before floor; for I > 2^24, which is more than a
- * float can index, all of it in double. `scales` is O / I, the factor of the forward operator: the
- * formula of the page, floor(scales * (L + 0.5)), means its inverse, as the page's own
- * constraint outputSize = floor(inputSize * scales) shows.
+ * with the product in double, rounded to float before floor. For I > 2^24 (more than a float can
+ * index) everything is double. `scales` is O / I, the factor of the forward operator. The page's
+ * formula, floor(scales * (L + 0.5)), means the inverse, as its constraint outputSize =
+ * floor(inputSize * scales) shows.
  *
  * Sums are FLOAT for every dtype, sequential in ascending o from +0, rounded once at the end.
  * A float sum of equal terms stops growing after 2^24 = 16,777,216 of them.

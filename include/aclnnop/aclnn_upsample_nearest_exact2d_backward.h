@@ -1,8 +1,8 @@
 /**
  * @file
  * aclnnUpsampleNearestExact2dBackward: gradient of nearest-exact upsampling of (N, C, H, W).
- * Source: the page of this name, and UpsampleNearestExact2dGrad's. What all operators share
- * (phases, checks of strides and overlap, profiles, warnings) is in aclnn/aclnn_base.h.
+ * Sources: the pages of this name and of UpsampleNearestExact2dGrad. aclnn/aclnn_base.h has the
+ * rules of all operators (phases, checks of strides and overlap, profiles, warnings).
  */
 #ifndef PORTACL_ACLNNOP_ACLNN_UPSAMPLE_NEAREST_EXACT2D_BACKWARD_H_
 #define PORTACL_ACLNNOP_ACLNN_UPSAMPLE_NEAREST_EXACT2D_BACKWARD_H_
@@ -29,9 +29,9 @@ extern "C" {
  *     r      = scale > 0 ? (float)(1.0 / scale) : (float)I / (float)O
  *     src(o) = min(floor((float)((o + 0.5) * (double)r)), I - 1)
  *
- * with the product in double, rounded to float before floor. For I > 2^24, more than a float can
- * index, all of it is in double. A scale is O / I, the factor of the forward operator. The page's
- * formula, floor(scalesH * (H + 0.5)), means its inverse, as two places show: the page's own
+ * with the product in double, rounded to float before floor. For I > 2^24 (more than a float can
+ * index) everything is double. A scale is O / I, the factor of the forward operator. The page's
+ * formula, floor(scalesH * (H + 0.5)), means the inverse. Two places show this: the page's
  * constraint outputSize = floor(inputSize * scales) and the other page's ceil(scales_h * H -
  * 0.5).
  *

@@ -1,8 +1,8 @@
 /**
  * @file
- * aclnnUpsampleNearestExact3dBackward: gradient of nearest-exact upsampling of (N, C, D, H, W). The
- * rules are aclnnUpsampleNearestExact2dBackward's with an axis more. The common rules of all
- * operators (phases, checks of strides and overlap, profiles, warnings): aclnn/aclnn_base.h.
+ * aclnnUpsampleNearestExact3dBackward: gradient of nearest-exact upsampling of (N, C, D, H, W). It
+ * follows aclnnUpsampleNearestExact2dBackward, with one more axis. aclnn/aclnn_base.h has the rules
+ * of all operators (phases, checks of strides and overlap, profiles, warnings).
  */
 #ifndef PORTACL_ACLNNOP_ACLNN_UPSAMPLE_NEAREST_EXACT3D_BACKWARD_H_
 #define PORTACL_ACLNNOP_ACLNN_UPSAMPLE_NEAREST_EXACT3D_BACKWARD_H_

@@ -1,8 +1,8 @@
 /**
  * @file
  * aclnnUpsampleTrilinear3dBackward: the gradient of linear resizing of (N, C, D, H, W) tensors.
- * What all operators share (phases, checks of strides and overlap, profiles) is in
- * aclnn/aclnn_base.h; maths, limits and the refusals in order in docs/ops/upsample_linear.md.
+ * aclnn/aclnn_base.h has the rules of all operators (phases, checks of strides and overlap,
+ * profiles); docs/ops/upsample_linear.md has maths, limits and refusals in order.
  */
 #ifndef PORTACL_ACLNNOP_ACLNN_UPSAMPLE_TRILINEAR_3D_BACKWARD_H_
 #define PORTACL_ACLNNOP_ACLNN_UPSAMPLE_TRILINEAR_3D_BACKWARD_H_
@@ -25,9 +25,9 @@ extern "C" {
  * @param outputSize gradient's spatial extents: 3, each at least 1.
  * @param inputSize the shape of gradInput, in the order (N, C, D, H, W) for each format. For
  * channels-last tensors (N, D, H, W, C) is taken too if gradInput has that shape, with a warning.
- * @param alignCorners whether the middles of the border elements fall together, not their outer
- * edges; scales do not count then.
- * @param scalesD output extent / input extent as the ratio of coordinates; 0 or less: from the
+ * @param alignCorners true aligns the middles of the border elements, and scales do not count;
+ * false aligns their outer edges.
+ * @param scalesD ratio of coordinates (output extent / input extent); 0 or less: from the
  * extents.
  * @param scalesH the same of H.
  * @param scalesW the same of W.

@@ -1,6 +1,6 @@
 /**
  * @file
- * Symbol visibility, and constants that are constants in C and in C++. Used by every public header.
+ * Symbol visibility, and integer constants for C and C++. Used by every public header.
  */
 #ifndef PORTACL_PORTACL_EXPORT_H_
 #define PORTACL_PORTACL_EXPORT_H_
@@ -17,9 +17,9 @@
 
 /**
  * Defines an integer constant of the given type that works in case labels, array sizes and (in C++)
- * template arguments and `auto`. C11 has no typed constant that a case label takes, so there the
- * constant is an enumerator of type int. (gnu::unused quiets clang when a header is the main
- * file of a compilation.)
+ * template arguments and `auto`. In C11 a case label takes no typed constant, so there the constant
+ * is an enumerator of type int. (gnu::unused quiets clang when a header is the main file of a
+ * compilation.)
  */
 #ifdef __cplusplus
 #define PORTACL_CONSTANT(type, name, value) [[gnu::unused]] constexpr type name = value

@@ -22,7 +22,7 @@ extern "C" {
 
 /* ---- status ------------------------------------------------------------------------------- */
 
-/** Result of every portacl... function that can fail; with the values of the aclnn API. */
+/** Result of every portacl... function that can fail. The values are the aclnn API's. */
 enum {
   PORTACL_OK = 0,
   PORTACL_ERROR_NULL = 161001,     /**< A required pointer is null. */
@@ -44,32 +44,32 @@ PORTACL_API const char* portaclGetVersion(void);
 /** A JSON object that describes the library as it runs here: version, CPU, instruction sets, the
  *  kernels in each operator's list (best first, with "available"), the functions and graph names
  *  that reach each operator, threads, GPUs ("cuda": "devices", "why_none"; asking starts CUDA),
- *  profile, forced implementation; whether calls use other threads only if that pays
- *  ("adapt_threads"). Calls that have ("calls_shared"), that waited longer than this saved
- *  ("calls_lost"), and that then ran on their callers ("calls_alone"). Owned by the
- *  library; valid until the thread's next call of portaclGetInfo. */
+ *  profile, forced implementation; whether the policy on threads is on ("adapt_threads"). Numbers
+ *  of calls: on several threads ("calls_shared"), with more waiting than saving ("calls_lost"), and
+ *  then on their callers alone ("calls_alone"). Owned by the library; valid until the thread's next
+ *  call of portaclGetInfo. */
 PORTACL_API const char* portaclGetInfo(void);
 
 /** Number of threads that kernels use: 1 to 1024; 0 restores the default (PORTACL_NUM_THREADS; else
  *  what a lent pool says; else the number of CPUs this process may use, by its affinity mask and
  *  its control groups' quota, or OMP_NUM_THREADS if that is less). Results never depend on it.
- *  If threads have come too late to help, calls run on their callers for a while
+ *  If waiting for threads costs more than they save, calls run on their callers for a while
  *  (PORTACL_ADAPT_THREADS=0: never). Waits for running work. */
 PORTACL_API int32_t portaclSetNumThreads(int32_t threads);
 /** The number for calls of this thread. */
 PORTACL_API int32_t portaclGetNumThreads(void);
 
 /** A host's own threads, lent to the library: an OpenMP team, a server's pool. Two pools of threads
- *  in one process take the CPUs from each other, most of all if the host's wait by spinning.
+ * in one process take the CPUs from each other, most of all if the host's threads wait by spinning.
  *
- *  Any real concurrency is right, also one thread for everything, and any order: the library hands
- *  out its work itself, and results have the same bits for every pool. */
+ *  The pool may run tasks at the same time or one after the other, in any order, even all on one
+ *  thread: the library distributes its work, and results have the same bits for every pool. */
 typedef struct portaclThreadPool {
   void* host; /**< Passed to both functions. */
 
   /** How many threads loops of the calling thread should use; asked when a plan is made and when
-   *  it runs. Null, or less than 1 returned: the library's own number. A number that the process
-   *  asked for (portaclSetNumThreads, PORTACL_NUM_THREADS) comes first. */
+   *  it runs. If this is null or returns less than 1: the library's own number. A number that the
+   *  process asked for (portaclSetNumThreads, PORTACL_NUM_THREADS) comes first. */
   int32_t (*numThreads)(void* host);
 
   /** Calls task(context, i) once for each i in [0, count), on any threads in any order, and returns
@@ -78,15 +78,15 @@ typedef struct portaclThreadPool {
    *  inside a task. Null: the library's own threads, as many as numThreads says. */
   void (*run)(void* host, int32_t count, void (*task)(void* context, int32_t index), void* context);
 
-  /** What portaclGetInfo calls it; copied (up to 159 bytes). Null: "the host's". */
+  /** Its name in portaclGetInfo; copied (up to 159 bytes). Null: "the host's". */
   const char* name;
 } portaclThreadPool;
 
 /** Lends the library a pool, for the whole process; null takes it back. The pool is used for work
  *  on the threads that call the library: plans of this API, and streams where a thread that
- *  synchronises runs their work. Streams' own threads and forked children never use it. Neither
- *  function of the pool may call the library's functions that set something. Waits for running
- *  work; the pool before is not used after this returns. */
+ *  synchronises runs their work. Streams' own threads and forked children never use it. The pool's
+ *  functions must not call functions of the library that set something. Waits for running work; the
+ *  previous pool is not used after this returns. */
 PORTACL_API int32_t portaclSetThreadPool(const portaclThreadPool* pool);
 
 /** What the aclnn API accepts: "atlas-a2" (default), "atlas-a3", "atlas-training", "ascend-950" or
@@ -95,9 +95,9 @@ PORTACL_API int32_t portaclSetThreadPool(const portaclThreadPool* pool);
 PORTACL_API int32_t portaclSetProfile(const char* name);
 PORTACL_API const char* portaclGetProfile(void);
 
-/** Which published pages the profiles follow: "8.x" (default), those that the first operators were
- *  written from, or "9.x", the newest; docs/compatibility.md has the differences. ascend-950
- * follows the newest always. Process-wide; the environment variable PORTACL_EDITION gives the first
+/** Which published pages the profiles follow: "8.x" (default), the pages of the first operators,
+ * or "9.x", the newest pages; docs/compatibility.md has the differences. ascend-950 always
+ * follows the newest. Process-wide; the environment variable PORTACL_EDITION gives the first
  * value.
  */
 PORTACL_API int32_t portaclSetEdition(const char* name);
@@ -108,24 +108,24 @@ PORTACL_API const char* portaclGetEdition(void);
 PORTACL_API int32_t portaclSetStrict(int32_t strict);
 PORTACL_API int32_t portaclGetStrict(void);
 
-/** Forces one kernel family by the name that portaclGetInfo lists ("ref", "avx2", "avx512", ...);
- *  null or "" chooses the best again (environment: PORTACL_IMPL). A name that is unknown or that
- *  this CPU cannot run is refused when the next plan is made.
+/** Forces the kernels of a name that portaclGetInfo lists ("ref", "avx2", "avx512", ...);
+ *  null or "" chooses the best again (environment: PORTACL_IMPL). If the name is unknown or this
+ *  CPU cannot run it, the next plan is refused.
  *
- *  A family may be followed by one of its paths ("avx2:slab", as portaclPlanGetKernel has them),
- *  to measure or test that path alone. Each plan is then made by this path or refused: with
- *  PORTACL_ERROR_INVALID and the list of paths if the operator has no such path, with
- *  PORTACL_ERROR_NO_KERNEL if the path does not serve the call. "avx2:-slab-packed" leaves paths
- *  out: each plan is made by the best of the others, or refused with PORTACL_ERROR_NO_KERNEL if
- *  there is none. A name that no operator's kernel has is refused with PORTACL_ERROR_INVALID. */
+ *  A path may follow the name ("avx2:slab", as in portaclPlanGetKernel), to measure or test that
+ *  path alone. Each plan is then made by this path or refused: with PORTACL_ERROR_INVALID and the
+ *  list of paths if the operator has no such path, with PORTACL_ERROR_NO_KERNEL if the path does
+ *  not serve the call. "avx2:-slab-packed" leaves paths out: each plan takes the best of the other
+ *  paths, or is refused with PORTACL_ERROR_NO_KERNEL if there is none. Unknown names of paths are
+ *  refused with PORTACL_ERROR_INVALID. */
 PORTACL_API int32_t portaclSetImpl(const char* name);
 PORTACL_API const char* portaclGetImpl(void);
 
-/** Where calls of this thread compute that are planned from now on: "cpu", as at first, "cuda" (the
- *  first GPU) or "cuda:N". Tensors of a plan for a GPU lie in its memory, and its results have the
- *  bits of the CPU's. PORTACL_ERROR_NO_KERNEL with the reason if there is no such GPU;
- *  PORTACL_ERROR_INTERNAL from a plan's functions, too, if CUDA fails. Plans of this API alone:
- *  devices of the ACL headers compute on the CPU. */
+/** Where calls compute that this thread plans from now on: "cpu" (the default), "cuda" (the first
+ *  GPU) or "cuda:N". Tensors of a plan for a GPU lie in the GPU's memory, and results have the
+ *  CPU's bits. PORTACL_ERROR_NO_KERNEL with the reason if there is no such GPU. If CUDA fails, a
+ *  plan's functions also return PORTACL_ERROR_INTERNAL. Only for plans of this API: devices of the
+ *  ACL headers compute on the CPU. */
 PORTACL_API int32_t portaclSetDevice(const char* name);
 /** "cpu" or "cuda:N"; valid until the thread's next call of portaclGetDevice. */
 PORTACL_API const char* portaclGetDevice(void);
@@ -172,23 +172,23 @@ enum { PORTACL_PILLOW_12 = 12, PORTACL_PILLOW_13 = 13 };
 
 /** A checked call with its index tables, kernel choice and workspace layout. Immutable: any number
  *  of threads may run one plan at a time, each with its own tensors and workspace. A null plan is
- * an error or, to free, nothing; a pointer that is no plan is not noticed, unlike one that is no
- * handle of the ACL headers. */
+ *  an error (portaclPlanDestroy takes it). Unlike handles of the ACL headers, a pointer that is no
+ *  plan is not detected. */
 typedef struct portaclPlan portaclPlan;
 
 /** Plans gradInput[n, c, src(o)] += gradOutput[n, c, o], elements without a source 0.
  *  @param gradOutput (N, C, L), (N, C, H, W) or (N, C, D, H, W).
  *  @param gradInput  same rank and dtype, same N and C, the other spatial extents.
- *  @param scales null, or one value per spatial axis: gradOutput extent / gradInput extent as
- *         given to the forward function; 0 means "use the sizes".
+ *  @param scales null, or one value per spatial axis: gradOutput extent / gradInput extent, as
+ *  given to the forward function; 0 means "use the sizes".
  *  @param plan receives the plan, null on failure. */
 PORTACL_API int32_t portaclPlanUpsampleNearestExactBackward(const portaclTensor* gradOutput,
                                                             const portaclTensor* gradInput,
                                                             const double* scales,
                                                             portaclPlan** plan);
 
-/** Plans output[n, c, o] = input[n, c, src(o)], with the index rule of the backward function, so
- *  that the two are exact adjoints. Shapes as there: input like gradInput, output like gradOutput.
+/** Plans output[n, c, o] = input[n, c, src(o)] with the index rule of the backward function, so
+ * that both are exact adjoints. Shapes: input like its gradInput, output like its gradOutput.
  */
 PORTACL_API int32_t portaclPlanUpsampleNearestExact(const portaclTensor* input,
                                                     const portaclTensor* output,
@@ -213,9 +213,9 @@ PORTACL_API int32_t portaclPlanGridSampler2D(const portaclTensor* input, const p
                                              int32_t padding, int32_t alignCorners,
                                              portaclPlan** plan);
 
-/** Plans the gradients of grid sampling of volumes: as portaclPlanGridSampler2DBackward with an
- * axis more. gradOutput (N, C, OD, OH, OW), input (N, C, D, H, W), grid (N, OD, OH, OW, 3) with x,
- * y, z along W, H, D; PORTACL_BILINEAR is trilinear, PORTACL_BICUBIC tricubic. */
+/** Plans the gradients of sampling volumes: portaclPlanGridSampler2DBackward with one more axis.
+ * gradOutput (N, C, OD, OH, OW), input (N, C, D, H, W), grid (N, OD, OH, OW, 3) with x, y, z along
+ * W, H, D; PORTACL_BILINEAR is trilinear, PORTACL_BICUBIC tricubic. */
 PORTACL_API int32_t portaclPlanGridSampler3DBackward(
     const portaclTensor* gradOutput, const portaclTensor* input, const portaclTensor* grid,
     const portaclTensor* inputGrad, const portaclTensor* gridGrad, int32_t interpolation,
@@ -230,12 +230,12 @@ PORTACL_API int32_t portaclPlanGridSampler3D(const portaclTensor* input, const p
 
 /** Plans grid sampling as portaclPlanGridSampler2D does, with every padding. On the CPU.
  *  @param padding also PORTACL_CIRCULAR: the image repeats itself; PORTACL_CONSTANT: pixels outside
- *         hold fillValue, and a point without pixels inside is fillValue.
- *  @param fillValue read with PORTACL_CONSTANT alone; any value, rounded to float if the tensors
- *         are not PORTACL_DOUBLE.
- *  @param replaceOutside 0, or 1: a point outside the image in x or in y, before padding, is
- *         outsideValue, and has gradients of 0. Outside is less than -0.5 or more than extent - 0.5
- *         pixels; with alignCorners less than 0 or more than extent - 1. */
+ *  hold fillValue, and so does a point without pixels inside.
+ *  @param fillValue read only with PORTACL_CONSTANT; any value, rounded to float if the tensors are
+ *  not PORTACL_DOUBLE.
+ *  @param replaceOutside 0, or 1: if a point is outside the image in x or y, before padding, its
+ *  value is outsideValue and its gradients are 0. Outside is less than -0.5 or more than
+ *  extent - 0.5 pixels; with alignCorners less than 0 or more than extent - 1. */
 PORTACL_API int32_t portaclPlanGridSampler2DPadded(
     const portaclTensor* input, const portaclTensor* grid, const portaclTensor* output,
     int32_t interpolation, int32_t padding, int32_t alignCorners, double fillValue,
@@ -249,8 +249,8 @@ PORTACL_API int32_t portaclPlanGridSampler2DPaddedBackward(
     int32_t padding, int32_t alignCorners, double fillValue, int32_t replaceOutside,
     double outsideValue, portaclPlan** plan);
 
-/** Plans grid sampling of volumes with every padding: portaclPlanGridSampler2DPadded with an axis
- *  more; tensors as for portaclPlanGridSampler3D. */
+/** Plans grid sampling of volumes with every padding: portaclPlanGridSampler2DPadded with one more
+ * axis; tensors as for portaclPlanGridSampler3D. */
 PORTACL_API int32_t portaclPlanGridSampler3DPadded(
     const portaclTensor* input, const portaclTensor* grid, const portaclTensor* output,
     int32_t interpolation, int32_t padding, int32_t alignCorners, double fillValue,
@@ -267,21 +267,21 @@ PORTACL_API int32_t portaclPlanGridSampler3DPaddedBackward(
 /** Plans resizing by linear interpolation along every spatial axis: linear, bilinear, trilinear.
  *  @param input  (N, C, L), (N, C, H, W) or (N, C, D, H, W).
  *  @param output same rank and dtype, same N and C, the other spatial extents.
- *  @param alignCorners 0: -0.5 and extent - 0.5, the outer edges, fall together; else the middles
- * of the first and last elements do.
+ *  @param alignCorners 0: the outer edges (-0.5 and extent - 0.5) are aligned; else the middles of
+ *  the first and last elements.
  *  @param antialias not 0: an axis that shrinks averages over as many elements as one output
  * covers. PORTACL_PILLOW_12 and PORTACL_PILLOW_13 are for images in PORTACL_UINT8, without
- * alignCorners. Tensors of PORTACL_UINT8 have the bits of PyTorch's CPU kernels otherwise.
- *  @param scales null, or one value per spatial axis: output extent / input extent as the ratio of
- *         coordinates; 0 means "use the sizes". Not used with alignCorners.
+ * alignCorners. Otherwise PORTACL_UINT8 gets the bits of PyTorch's CPU kernels.
+ *  @param scales null, or one ratio of coordinates (output extent / input extent) per spatial axis;
+ *  0 means "use the sizes". Not used with alignCorners.
  *  @param plan receives the plan, null on failure. */
 PORTACL_API int32_t portaclPlanUpsampleLinear(const portaclTensor* input,
                                               const portaclTensor* output, int32_t alignCorners,
                                               int32_t antialias, const double* scales,
                                               portaclPlan** plan);
 
-/** Plans the gradient of portaclPlanUpsampleLinear: its exact transpose. Shapes as there: gradInput
- *  like input, gradOutput like output. */
+/** Plans the gradient of portaclPlanUpsampleLinear: its exact transpose. gradInput has input's
+ * shape, gradOutput output's shape. */
 PORTACL_API int32_t portaclPlanUpsampleLinearBackward(const portaclTensor* gradOutput,
                                                       const portaclTensor* gradInput,
                                                       int32_t alignCorners, int32_t antialias,
@@ -300,9 +300,9 @@ PORTACL_API int32_t portaclPlanUpsampleCubicBackward(const portaclTensor* gradOu
                                                      int32_t alignCorners, int32_t antialias,
                                                      const double* scales, portaclPlan** plan);
 
-/** Plans resizing by Lanczos's filter of three lobes, which averages always over as many elements
- * as one output covers. Parameters as for portaclPlanUpsampleLinear, but alignCorners must be 0,
- * and antialias says only whether a picture has Pillow's bits. */
+/** Plans resizing by Lanczos's filter of three lobes, always antialiased. Parameters as for
+ * portaclPlanUpsampleLinear, but alignCorners must be 0, and antialias says only whether a picture
+ * gets Pillow's bits. */
 PORTACL_API int32_t portaclPlanUpsampleLanczos(const portaclTensor* input,
                                                const portaclTensor* output, int32_t alignCorners,
                                                int32_t antialias, const double* scales,
@@ -314,8 +314,8 @@ PORTACL_API int32_t portaclPlanUpsampleLanczosBackward(const portaclTensor* grad
                                                        int32_t alignCorners, int32_t antialias,
                                                        const double* scales, portaclPlan** plan);
 
-/** Plans resizing by the element that an output begins in (PyTorch's "nearest"), with one index
- * rule for both directions; shapes and scales as for portaclPlanUpsampleNearestExact. */
+/** Plans resizing by the element that holds an output's beginning (PyTorch's "nearest"), with one
+ * index rule for both directions. Shapes and scales as for portaclPlanUpsampleNearestExact. */
 PORTACL_API int32_t portaclPlanUpsampleNearest(const portaclTensor* input,
                                                const portaclTensor* output, const double* scales,
                                                portaclPlan** plan);
@@ -327,14 +327,14 @@ PORTACL_API int32_t portaclPlanUpsampleNearestBackward(const portaclTensor* grad
 
 /** Plans adaptive average pooling, PyTorch's mode "area": each output is the average of the window
  *  [floor(o * I / O), ceil((o + 1) * I / O)) of each axis, summed in row-major order. In
- *  PORTACL_UINT8 the exact average, halves rounded up.
+ *  PORTACL_UINT8 averages are exact, halves rounded up.
  *  @param input  (N, C, L), (N, C, H, W) or (N, C, D, H, W).
  *  @param output same rank and dtype, same N and C, the other spatial extents. */
 PORTACL_API int32_t portaclPlanAdaptiveAvgPool(const portaclTensor* input,
                                                const portaclTensor* output, portaclPlan** plan);
 
-/** Plans the gradient of portaclPlanAdaptiveAvgPool: its transpose. gradInput like input,
- * gradOutput like output. */
+/** Plans the gradient of portaclPlanAdaptiveAvgPool: its transpose. gradInput has input's shape,
+ * gradOutput output's. */
 PORTACL_API int32_t portaclPlanAdaptiveAvgPoolBackward(const portaclTensor* gradOutput,
                                                        const portaclTensor* gradInput,
                                                        portaclPlan** plan);
@@ -355,14 +355,14 @@ PORTACL_API int32_t portaclPlanAffineGridBackward(const portaclTensor* gridGrad,
 
 /** Plans multi-scale deformable attention; formulas and order of sums: docs/ops/ms_deform_attn.md.
  *  @param value           (B, K, M, C): the keys of all levels, M heads of C channels.
- *  @param spatialShapes   (L, 2), INT32 or INT64: height and width of each level. Read when the
- *                         plan runs, which refuses a level that does not fit among the keys.
+ *  @param spatialShapes (L, 2), INT32 or INT64: height and width of each level. Read when the plan
+ *  runs; the run refuses a level that does not fit among the keys.
  *  @param levelStartIndex (L), INT32 or INT64: the key of each level's first pixel.
- *  @param locations       (B, Q, M, L * P, 2), x first; 0 and 1 are the edges of a level. All P
- *                         points of a level stand before the next level's.
+ *  @param locations (B, Q, M, L * P, 2), x first; 0 and 1 are the edges of a level. All P points of
+ *  a level come before the next level's points.
  *  @param weights         (B, Q, M, L * P).
  *  @param output          (B, Q, M, C) or (B, Q, M * C).
- *  Locations and weights have the dtype of value or, beside FLOAT16 and BF16, FLOAT.
+ *  Locations and weights have value's dtype; beside FLOAT16 and BF16 they may be FLOAT.
  */
 PORTACL_API int32_t portaclPlanMsDeformAttn(const portaclTensor* value,
                                             const portaclTensor* spatialShapes,
@@ -380,18 +380,18 @@ PORTACL_API int32_t portaclPlanMsDeformAttnBackward(
     const portaclTensor* weights, const portaclTensor* gradOutput, const portaclTensor* valueGrad,
     const portaclTensor* locationsGrad, const portaclTensor* weightsGrad, portaclPlan** plan);
 
-/** Plans RoiAlign: regions of images, cut into bins, of which each becomes one element.
+/** Plans RoiAlign: cuts regions of images into bins; each bin becomes one element.
  *  @param input (N, C, H, W).
- *  @param boxes (K, 5): image, x1, y1, x2, y2. A coordinate that is not finite gives 0; a run with
- *  an image outside [0, N) is refused before anything is written.
+ *  @param boxes (K, 5): image, x1, y1, x2, y2. If a coordinate is not finite, the roi gives 0. If
+ *  an image is outside [0, N), the run is refused before anything is written.
  *  @param pooledHeight rows of bins, at least 1.
  *  @param pooledWidth columns of bins, at least 1.
- *  @param spatialScale elements of the image for each unit of a roi, above 0.
- *  @param samplingRatio samples of a bin along each axis; 0: as many as the bin is long.
- *  @param aligned not 0: half an element is taken off scaled coordinates, and rois may be smaller
- *  than an element.
- *  @param mode PORTACL_AVERAGE; PORTACL_MAX: the maximum of the samples; PORTACL_MAX_CORNERS: of
- *  their weighted corners, as in ONNX's reference.
+ *  @param spatialScale elements of the image per unit of a roi, above 0.
+ *  @param samplingRatio samples of a bin along each axis; 0: the bin's length, rounded up.
+ *  @param aligned not 0: half an element is subtracted from scaled coordinates, and rois may be
+ *  smaller than an element.
+ *  @param mode PORTACL_AVERAGE; PORTACL_MAX: the maximum of the samples; PORTACL_MAX_CORNERS: the
+ *  maximum of their weighted corners, as in ONNX's reference.
  *  @param output (K, C, pooledHeight, pooledWidth).
  */
 PORTACL_API int32_t portaclPlanRoiAlign(const portaclTensor* input, const portaclTensor* boxes,
@@ -402,17 +402,17 @@ PORTACL_API int32_t portaclPlanRoiAlign(const portaclTensor* input, const portac
 
 /** Plans the gradient of portaclPlanRoiAlign with respect to input: gradOutput (K, C, pooledHeight,
  *  pooledWidth), boxes (K, 5), gradInput (N, C, H, W).
- *  @param input what the function read; may be null for PORTACL_AVERAGE. */
+ *  @param input the function's input; may be null for PORTACL_AVERAGE. */
 PORTACL_API int32_t portaclPlanRoiAlignBackward(
     const portaclTensor* gradOutput, const portaclTensor* boxes, const portaclTensor* input,
     int64_t pooledHeight, int64_t pooledWidth, double spatialScale, int64_t samplingRatio,
     int32_t aligned, int32_t mode, const portaclTensor* gradInput, portaclPlan** plan);
 
 /** Plans RoiAlign of rotated rois, the average.
- *  @param boxes (K, 6): image, centre x, centre y, width, height, angle in radians. An angle of
- * 2^20 and more gives 0.
- *  @param clockwise not 0: a positive angle turns the other way.
- *  The other parameters are those of portaclPlanRoiAlign.
+ *  @param boxes (K, 6): image, centre x, centre y, width, height, angle in radians. Angles from
+ *  2^20 on give 0.
+ *  @param clockwise not 0: positive angles turn the other way. Other parameters: as for
+ *  portaclPlanRoiAlign.
  */
 PORTACL_API int32_t portaclPlanRoiAlignRotated(const portaclTensor* input,
                                                const portaclTensor* boxes, int64_t pooledHeight,
@@ -427,8 +427,8 @@ PORTACL_API int32_t portaclPlanRoiAlignRotatedBackward(
     int64_t pooledWidth, double spatialScale, int64_t samplingRatio, int32_t aligned,
     int32_t clockwise, const portaclTensor* gradInput, portaclPlan** plan);
 
-/** How a tensor of offsets has its planes: all of x, all of y, then (if there is no tensor of
- * masks) all of the masks; or y and x in turn, as torchvision has them. */
+/** Order of planes in a tensor of offsets: all of x, all of y, then (if there is no tensor of
+ * masks) all masks; or y and x in turn, as in torchvision. */
 #define PORTACL_PLANES 0
 #define PORTACL_PAIRS 1
 
@@ -436,14 +436,14 @@ PORTACL_API int32_t portaclPlanRoiAlignRotatedBackward(
  *  sample outside the image, however far, gives 0.
  *  @param input (N, C, H, W).
  *  @param weight (O, C / groups, KH, KW).
- *  @param offset (N, 2 * offsetGroups * KH * KW, OH, OW), or with 3 for 2 where masks stand behind.
- *  @param bias (O), or null; FLOAT32 too beside 16 bits.
+ *  @param offset (N, 2 * offsetGroups * KH * KW, OH, OW), or with 3 instead of 2 if masks follow.
+ *  @param bias (O), or null; may be FLOAT32 beside 16 bits.
  *  @param mask (N, offsetGroups * KH * KW, OH, OW), or null: the factors of the samples.
  *  @param kernelSize KH, KW.
  *  @param stride two numbers, along H and W; so is dilation.
  *  @param padding four numbers: top, bottom, left, right.
- *  @param groups parts of the channels that are convolved apart.
- *  @param offsetGroups parts of the channels with offsets and masks of their own.
+ *  @param groups parts of the channels that are convolved separately.
+ *  @param offsetGroups parts of the channels; each has its own offsets and masks.
  *  @param layout of offset: PORTACL_PLANES or PORTACL_PAIRS.
  *  @param output (N, O, OH, OW).
  *  @param columns (N, C, OH * KH, OW * KW), or null: the samples times their masks.
@@ -458,9 +458,9 @@ PORTACL_API int32_t portaclPlanDeformConv2d(const portaclTensor* input, const po
                                             const portaclTensor* columns, portaclPlan** plan);
 
 /** Plans the gradients of portaclPlanDeformConv2d; each may be null, if it is not wanted.
- *  @param columns what the function gave, from which weightGrad is made; null: computed again.
+ *  @param columns the function's columns, for weightGrad; null: they are computed again.
  *  @param inputGrad, weightGrad, offsetGrad, biasGrad, maskGrad like the tensors of these names.
- *  Masks behind the offsets have their gradients in offsetGrad.
+ *  If masks follow the offsets, offsetGrad holds their gradients.
  */
 PORTACL_API int32_t portaclPlanDeformConv2dBackward(
     const portaclTensor* input, const portaclTensor* gradOutput, const portaclTensor* columns,
@@ -494,7 +494,7 @@ PORTACL_API uint64_t portaclPlanGetWorkspaceSize(const portaclPlan* plan);
 PORTACL_API const char* portaclPlanGetKernel(const portaclPlan* plan);
 
 /** Runs a plan on the calling thread and the library's threads; returns when the results are
- *  there. A plan for a GPU runs on CUDA's default stream.
+ * complete. A plan for a GPU runs on CUDA's default stream.
  *  @param tensors null for the planned addresses; or the addresses of all tensors, in the order of
  *         the planning function's parameters, with the planned dtypes, shapes and strides. Null
  *         entries keep the planned address.
@@ -506,14 +506,14 @@ PORTACL_API int32_t portaclPlanRun(const portaclPlan* plan, void* const* tensors
 
 /** Enqueues a plan for a GPU on a stream of CUDA's and returns: nothing waits. Parameters as for
  *  portaclPlanRun. The workspace and the tensors lie in the GPU's memory until the stream has
- *  passed the call. Without a workspace, memory is taken and given back in the stream's order
- *  (cudaMallocAsync). A graph of CUDA's may capture the call; the plan must outlive the graph.
+ *  passed the call. Without a workspace, memory is allocated and freed in the stream's order
+ *  (cudaMallocAsync). A CUDA graph may capture the call; the plan must outlive the graph.
  *  @param stream a cudaStream_t of the plan's GPU; null is CUDA's default stream. */
 PORTACL_API int32_t portaclPlanEnqueue(const portaclPlan* plan, void* const* tensors,
                                        void* workspace, uint64_t workspaceSize, void* stream);
 
 /** Frees a plan; null is allowed. May wait for runs on a GPU. The plan must not be running, and no
- *  graph of CUDA's may need it. */
+ * CUDA graph may need it. */
 PORTACL_API void portaclPlanDestroy(portaclPlan* plan);
 
 /* ---- arguments of an aclnn function ------------------------------------------------------- */
@@ -529,8 +529,8 @@ struct aclTensorList;
 
 /** Copies the values of an array.
  *  @param values room for `size` values; null is allowed with 0.
- *  @param size number of values. PORTACL_ERROR_INVALID unless the array has as many (which
- *         aclGetIntArraySize and its kin tell). */
+ *  @param size number of values. PORTACL_ERROR_INVALID if the array has another number (see
+ *  aclGetIntArraySize). */
 PORTACL_API int32_t portaclGetIntArrayValues(const struct aclIntArray* array, int64_t* values,
                                              uint64_t size);
 PORTACL_API int32_t portaclGetFloatArrayValues(const struct aclFloatArray* array, float* values,
@@ -540,7 +540,7 @@ PORTACL_API int32_t portaclGetBoolArrayValues(const struct aclBoolArray* array, 
 
 /** Copies the value of a scalar, in its own type.
  *  @param dataType receives the type, an aclDataType.
- *  @param value room for `size` bytes; null: the type alone is wanted.
+ *  @param value room for `size` bytes; null: only the type is wanted.
  *  @param size bytes; 16 are enough for each type. PORTACL_ERROR_INVALID if the type needs more. */
 PORTACL_API int32_t portaclGetScalarValue(const struct aclScalar* scalar, int32_t* dataType,
                                           void* value, uint64_t size);
@@ -605,8 +605,8 @@ enum class RoiMode : int32_t {
   kMaxCorners = PORTACL_MAX_CORNERS
 };
 
-/// How RoiAlign samples; see portaclPlanRoiAlign. `mode` is of upright rois, `clockwise` of
-/// rotated.
+/// How RoiAlign samples; see portaclPlanRoiAlign. `mode` is for upright rois, `clockwise` for
+/// rotated ones.
 struct RoiAlign {
   double spatial_scale = 1;
   int64_t sampling_ratio = 0;
@@ -617,8 +617,8 @@ struct RoiAlign {
 
 enum class OffsetLayout : int32_t { kPlanes = PORTACL_PLANES, kPairs = PORTACL_PAIRS };
 
-/// How a deformable convolution moves over the image; see portaclPlanDeformConv2d. `layout` is of
-/// the offsets, and counts for the convolution alone.
+/// How a deformable convolution moves over the image; see portaclPlanDeformConv2d. `layout` of the
+/// offsets counts only for the convolution.
 struct DeformConv {
   int64_t stride[2] = {1, 1};
   int64_t padding[4] = {0, 0, 0, 0};
@@ -628,8 +628,8 @@ struct DeformConv {
   OffsetLayout layout = OffsetLayout::kPairs;
 };
 
-/// Outcome of a call: a code, PORTACL_OK or an error. An error has a message that names the
-/// parameter, what it got and what was wanted.
+/// Outcome of a call: a code, PORTACL_OK or an error. An error has a message with the parameter,
+/// its value and the expected value.
 class [[nodiscard]] Status {
  public:
   Status() = default;
@@ -646,7 +646,7 @@ class [[nodiscard]] Status {
   std::string message_;
 };
 
-/// Where plans of this thread compute from now on: "cpu", "cuda", "cuda:N"; see portaclSetDevice.
+/// Where this thread's plans compute from now on: "cpu", "cuda", "cuda:N"; see portaclSetDevice.
 inline Status set_device(const char* name) { return Status(portaclSetDevice(name)); }
 
 /// Lends the library a pool of threads (see portaclThreadPool): any object with
@@ -665,7 +665,7 @@ Status set_thread_pool(Pool& pool, const char* name = nullptr) {
   return Status(portaclSetThreadPool(&lent));
 }
 
-/// Takes a lent pool back: work runs on the library's own threads again.
+/// Takes back the pool: work runs on the library's own threads again.
 inline Status reset_thread_pool() { return Status(portaclSetThreadPool(nullptr)); }
 
 /// A view of the caller's memory (see portaclTensor). Without strides: contiguous, last axis
@@ -893,7 +893,7 @@ class Plan {
                                       how.aligned ? 1 : 0, static_cast<int32_t>(how.mode),
                                       output.c_tensor(), Reset()));
   }
-  /// `input` counts for a maximum only: Tensor() otherwise.
+  /// `input` is needed only for a maximum; otherwise Tensor().
   Status roi_align_backward(const Tensor& grad_output, const Tensor& boxes,
                             const Tensor& grad_input, const RoiAlign& how = {},
                             const Tensor& input = {}) {
@@ -1212,7 +1212,7 @@ inline Status roi_align(const Tensor& input, const Tensor& boxes, const Tensor& 
   return status.ok() ? plan.run() : status;
 }
 
-/// Gradient of roi_align with respect to input, which counts for a maximum only.
+/// Gradient of roi_align with respect to input; `input` is needed only for a maximum.
 inline Status roi_align_backward(const Tensor& grad_output, const Tensor& boxes,
                                  const Tensor& grad_input, const RoiAlign& how = {},
                                  const Tensor& input = {}) {
@@ -1229,8 +1229,8 @@ inline Status roi_align_rotated(const Tensor& input, const Tensor& boxes, const 
   return status.ok() ? plan.run() : status;
 }
 
-/// Deformable convolution; see portaclPlanDeformConv2d. Tensor() for mask, bias or columns that are
-/// not there.
+/// Deformable convolution; see portaclPlanDeformConv2d. Pass Tensor() for a missing mask, bias or
+/// columns.
 inline Status deform_conv2d(const Tensor& input, const Tensor& weight, const Tensor& offset,
                             const Tensor& mask, const Tensor& bias, const Tensor& output,
                             const DeformConv& how = {}, const Tensor& columns = {}) {

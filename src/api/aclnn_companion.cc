@@ -87,8 +87,8 @@ class Reader {
     call_.inputs.push_back({"value", nullptr, &scalars_.back()});
     return *this;
   }
-  // A zero of the output's type, whatever the type: no bit is set in 0, nor in FLOAT8_E8M0's least
-  // number.
+  // A zero of the output's type. Every type's 0 has no bit set (FLOAT8_E8M0 has no 0: its least
+  // number has none set).
   Reader& Zero() {
     alignas(16) static constexpr std::array<std::byte, 16> kZero{};
     const bool null = call_.out.tensor == nullptr;

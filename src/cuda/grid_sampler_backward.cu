@@ -579,9 +579,9 @@ bool IsPlain(const Geometry& g, const Strides& from) {
   return from.h == g.ow * from.w && (g.od == 1 || from.d == g.oh * from.h);
 }
 
-// True if images of few channels are computed tile by tile. There must be few tiles, because each
-// tile may have to look at all points: so if successive points lie far apart, as in a grid of one
-// row or column. Many points on few tiles would leave most of a GPU idle. False: by lists.
+// True if images of few channels are computed tile by tile. There must be few tiles: if
+// successive points lie far apart, as in a grid of one row or column, each tile looks at all points.
+// Many points on few tiles would leave most of a GPU idle. False: by lists.
 bool PlanTiles(const Geometry& g, int64_t taps, uint64_t element, Plan* plan) {
   constexpr int64_t kPoints = int64_t{1} << 26;
   const int64_t most = taps == 4 ? Threshold(2048, 6) : Threshold(256, 4);  // tiles of an image

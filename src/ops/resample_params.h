@@ -49,7 +49,7 @@ inline int32_t FixedWeight(const int32_t* weight, int64_t tap) {
 // compute type. Each sum is acc = fma(weight, value, acc) in the order of its taps.
 //
 // Bytes: each sum is 2^(shift - 1) + weight * value + ..., modulo 2^32, shifted right by `shift`
-// bits and clamped to 0..255. Results between the axes are bytes. `backward` decides the axes' order.
+// bits and clamped to 0..255. Results between the axes are bytes. `backward` says the axes' order.
 struct ResampleParams {
   base::DType dtype = base::DType::kFloat;
   bool backward = false;

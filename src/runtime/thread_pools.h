@@ -12,8 +12,8 @@ namespace portacl::runtime {
 // had a region. Loops then run on their caller alone.
 bool RunsInPlace();
 
-// Calls body(context); its loops (Team::RunOnLed) have up to `most_threads` threads: one if there is
-// no pool, or if the policy says so. Not to be called if RunsInPlace().
+// Calls body(context); its loops (Team::RunOnLed) have up to `most_threads` threads: one if
+// there is no pool, or if the policy says so. Not to be called if RunsInPlace().
 void RunRegion(CallKind* kind, int64_t most_threads, void (*body)(void*), void* context);
 
 }  // namespace portacl::runtime

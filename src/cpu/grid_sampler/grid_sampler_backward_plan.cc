@@ -354,9 +354,9 @@ std::optional<Plan> PlanDirect(const Params& p, const Choice& choice) {
   return Plan{{.way = gathers}};
 }
 
-// True if an image has too few points for padded planes to pay, or (more channels, large images)
-// for a slab or packed cells. For 16-bit types there are no padded planes; with few channels only a
-// slab competes. Bicubic and 16-bit points are added one by one, in slabs all channels at once.
+// True if an image has too few points for the path that would serve it otherwise: padded planes, or
+// with more channels a slab or packed cells. 16-bit types have slabs only. Without these paths,
+// bicubic and 16-bit points are added channel by channel; a slab adds all channels at once.
 bool HasFewPoints(const ops::GridSampler2DShape& s) {
   constexpr int64_t kMost = 15;
   constexpr int64_t kFewChannels = 4;  // fill no vector of a slab
