@@ -81,8 +81,8 @@ std::string CompareText(const Comparison& result, const HostTensor& actual,
   return table.Text();
 }
 
-// JSON has no infinity; the quotients are finite by their definition unless values near the largest
-// double overflow, which then reads null.
+// JSON has no infinity. The quotients are finite by definition, except if values near the largest
+// double overflow; then null is written.
 std::string CompareJson(const Comparison& result) {
   const nlohmann::ordered_json json = {{"passed", result.passed},
                                        {"count", result.count},
@@ -96,8 +96,8 @@ std::string CompareJson(const Comparison& result) {
   return JsonText(json);
 }
 
-// A folder of results and a golden one. The golden one is G, as with files. If A alone is a golden
-// folder, it is A.
+// Compares a folder of results with a golden folder. The golden folder is G, as with files; if only
+// A is a golden folder, it is A.
 int RunCompareFolders(CompareOptions options) {
   const bool second = golden::IsGoldenSet(options.golden);
   if (!second && IsFolder(options.golden)) {
@@ -127,9 +127,9 @@ int RunCompareFolders(CompareOptions options) {
   return Conclude(rows, set.standard, options.output, options.golden, options.actual);
 }
 
-// Judges as the same files in a golden folder with a bound of 0: for standards that need no bound.
-// A reference of another floating type is rounded to the results' type. The mixed tolerance alone
-// counts from its exact values.
+// For standards that need no bound: judges two files like a golden folder with a bound of 0. A
+// reference of another floating type is rounded to the results' type. Only the mixed tolerance
+// counts from the reference's exact values.
 int RunCompareFilesBy(const CompareOptions& options, const HostTensor& actual,
                       const HostTensor& reference) {
   const golden::StandardOptions standard = StandardOf(options.judge);

@@ -58,8 +58,8 @@ std::string CudaText(const Json& cuda) {
   return fmt::format("{} GPU{}", devices, devices == 1 ? "" : "s");
 }
 
-// The meaning of the library's words; words that are not here are not shown. Counters of calls are
-// not shown: this process makes no calls.
+// The meaning of the library's words; other words are not shown. Counters of calls are not shown,
+// because this process makes no calls.
 struct InfoLine {
   const char* key;
   const char* label;

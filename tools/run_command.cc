@@ -37,8 +37,8 @@ struct Shown {
   bool flow = false;   // as a picture: directions
 };
 
-// Some tensors are missing in portacl's own API, such as the one that gives a gradient of pooling
-// its shape. They are no part of the call.
+// portacl's own API lacks some tensors, such as the tensor that gives a gradient of pooling its
+// shape. They are no part of the call.
 std::vector<Shown> ShownOf(const golden::Call& call, golden::Role role) {
   std::vector<Shown> shown;
   for (const size_t i : call.With(role)) {
@@ -99,8 +99,8 @@ std::optional<ValueRange> ParseRange(const std::string& text) {
   return range;
 }
 
-// The values that are black and white unless an option says. A picture that was sampled or resized
-// has the picture's own, so that its brightness stays.
+// The values that become black and white, unless an option names them. A sampled or resized picture
+// keeps the source's values, and so its brightness.
 std::optional<ValueRange> RangeOf(const Shown& result, const RunOptions& options, DataType dtype) {
   if (result.name != "output" || dtype == kUInt8) return std::nullopt;
   if (!IsPictureExtension(Extension(options.Source("input")))) return std::nullopt;
@@ -326,7 +326,7 @@ TensorHelp HelpOf(const ops::Parameter& parameter) {
 }
 
 // Calls visit(parameter) for each parameter of a native function, once for each name. Lists have
-// options of their own, or the name of a mode; masks stand behind the offsets.
+// separate options, or the name of a mode. Masks follow the offsets.
 template <class Visit>
 void ForEachNativeParameter(Visit visit) {
   std::set<std::string> seen;

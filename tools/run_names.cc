@@ -15,8 +15,8 @@ namespace {
 
 using golden::OperatorRow;
 
-// "grid_sampler_backward" of "grid_sampler_2d_backward". Operators that serve all ranks have a name
-// without one.
+// Makes "grid_sampler_backward" from "grid_sampler_2d_backward". Names of operators for all ranks
+// have no rank.
 std::string AnyRankName(ops::Op op) {
   std::string name = ops::RowOf(op).name;
   for (const char* const rank : {"_2d", "_3d"}) {

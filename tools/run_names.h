@@ -21,16 +21,16 @@ struct RunChoice {
   std::string name() const;
 };
 
-// One for the names of a function or of a graph operator; two if it serves images and volumes. For
-// the name of an operator without 1d, 2d or 3d, one for each rank: the antialiased function if that
-// is asked for. None for any other name.
+// The name of a function or a graph operator gives one choice, or two if it serves images and
+// volumes. The name of an operator without 1d, 2d or 3d gives one for each rank: the antialiased
+// function if that is asked for. Other names give none.
 std::vector<RunChoice> FindRunChoices(const std::string& name, bool antialias);
 
 // Whether an aclnn function or a graph operator has the name.
 bool IsVendorName(const std::string& name);
 
-// An operator's own name, the vendor's ("" for none), the library's in its lists of kernels, and
-// its name without 1d, 2d or 3d.
+// An operator's own name, the vendor's name ("" if there is none), the name in lists of kernels,
+// and the name without 1d, 2d or 3d.
 struct RunName {
   std::string name, alias, library, any_rank;
 };
@@ -38,8 +38,8 @@ const std::vector<RunName>& RunNames();
 
 // All of them in a list, each once: names without a rank first.
 std::vector<std::string> RunWords();
-// "GridSampler2D or GridSampler3D" for GridSample: only programs call it, because its tensors or
-// attributes choose the operator. Null for any other name.
+// "GridSampler2D or GridSampler3D" for GridSample. Tensors or attributes choose the operator, so
+// only programs call it by this name. Null for any other name.
 const char* StandsFor(const std::string& name);
 // The names without a rank and their meaning.
 std::string AnyRankText();

@@ -393,8 +393,8 @@ class TaskBuilder {
                                ToString(grid.shape())));
   }
 
-  // The levels' shapes, or where the levels start: without an option, one behind the other. The
-  // tensor has the shape alone.
+  // The levels' shapes, or the levels' starts. Without an option levels follow each other. The
+  // tensor gives only the shape.
   HostTensor LoadNumbers(size_t i) {
     const std::string option = OptionName(Input(i).native);
     const std::string text = options_.TensorText(Input(i).native);

@@ -229,8 +229,8 @@ TEST_F(AclOpCompanion, RefusesEachRowWithItsCode) {
 
 class AclOpCompanionReset : public RuntimeTest {};
 
-// A graph holds a copy of its inputs on the host in memory of the device; a reset frees that, and
-// what gets its address afterwards is not the graph's.
+// A graph copies its host inputs into device memory. A reset frees this memory; whatever gets the
+// address afterwards does not belong to the graph.
 TEST_F(AclOpCompanionReset, AGraphFreesNothingThatAResetFreed) {
   constexpr int64_t kCount = 65536;
   constexpr size_t kBytes = kCount * sizeof(float);

@@ -1,5 +1,5 @@
-// ResizeD, Resize, their gradients and affine grids as PyTorch's plugin sends them where it
-// compiles operators: described with other axes, in other formats, and with scales of its own.
+// ResizeD, Resize, their gradients and affine grids, as torch_npu sends them if it compiles
+// operators: with other axes, in other formats, and with torch_npu's own scales.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

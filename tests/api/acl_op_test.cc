@@ -316,8 +316,7 @@ TEST_P(AclOp, EveryRefusalOfNearestHasItsCodeAndAMessage) {
   portaclSetProfile("atlas-training");
   EXPECT_EQ(RunOp(good, GetParam(), stream_), ACL_ERROR_OP_NOT_FOUND);
   EXPECT_THAT(TakeMessage(), HasSubstr("atlas-training"));
-  // An operator that the profile lacks is as unknown as one that nobody has, whatever else is
-  // wrong.
+  // An operator that the profile lacks is refused as unknown, whatever else is wrong.
   OpCall bare = good;
   bare.attributes.clear();
   EXPECT_EQ(RunOp(bare, GetParam(), stream_), ACL_ERROR_OP_NOT_FOUND);
@@ -425,8 +424,8 @@ TEST_P(AclOp, ARefusedCallWritesNothing) {
 
 // ---- the list ----------------------------------------------------------------------------------
 
-// A small call on zeros of each graph name of the library's list: its tensors, and what of its
-// attributes has no default.
+// A small call on zeros for each graph name of the library's list: its tensors, and the attributes
+// without a default.
 class GraphCalls {
  public:
   OpCall Of(const listed::Signature& type) {

@@ -1,5 +1,4 @@
-// How described memory really lies: layouts, memory on the host, constants, and what operators by
-// name make of them.
+// Layouts of described memory, memory on the host, constants, and how operators by name use them.
 #include <gtest/gtest.h>
 
 #include <string>

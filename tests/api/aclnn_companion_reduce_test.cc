@@ -1,5 +1,5 @@
-// Sums, means and extrema of the companion operators against plain loops, and what all of them
-// refuse.
+// Sums, means and extrema of the companion operators against plain loops, and their common
+// refusals.
 #include <gtest/gtest.h>
 
 #include <cmath>

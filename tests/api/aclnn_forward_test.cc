@@ -52,8 +52,8 @@ TEST_F(AclnnForward, NearestHasTheContractsBitsInEveryLayout) {
   }
 }
 
-// The documented rule in float, which is also the gradient's: where PyTorch's CPU forward function
-// rounds the index otherwise, this one counts.
+// The documented rule in float, which is also the gradient's. It counts even if PyTorch's CPU
+// forward function rounds the index differently.
 TEST_F(AclnnForward, EverySizePairFollowsTheIndexRuleInFloat) {
   const int64_t largest = ByRunLength(96, 24);
   for (int64_t in = 1; in <= largest; ++in) {

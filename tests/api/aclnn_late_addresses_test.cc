@@ -1,5 +1,5 @@
-// Companion operators whose tensors get their addresses after phase 1, as programs do that plan
-// once and keep a repeatable executor.
+// Companion operators with tensors that get addresses after phase 1, as in programs that plan once
+// and keep a repeatable executor.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

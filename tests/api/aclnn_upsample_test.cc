@@ -153,8 +153,8 @@ TEST_F(Upsample, ChannelsLastFormatsAreTheSameNumbers) {
   }
 }
 
-// Pages differ in the order of inputSize for tensors with C last. Where the result tells which
-// order is meant, the other one is taken too, with a warning; refusals name the order.
+// Pages differ in the order of inputSize for tensors with C last. If the result tells which order
+// is meant, the other order is taken too, with a warning; refusals name the order.
 TEST_F(Upsample, InputSizeOfChannelsLastFormatsMayHaveEitherOrder) {
   const Shape first = {2, 3, 4, 5};
   const Shape last = {2, 4, 5, 3};

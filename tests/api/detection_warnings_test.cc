@@ -1,5 +1,5 @@
-// What deformable attention and RoiAlign tell of levels and rois that name nothing: one warning a
-// call, however many there are.
+// Warnings of deformable attention and RoiAlign: levels that do not fit and rois without an image
+// give one warning a call, however many there are.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,6 @@
-// aclFinalize names the places of leaks without a lock of the library: the loader's lock, which
-// that takes, is held by threads that load a library whose constructors may call aclInit.
+// aclFinalize holds no lock of the library while it names the places of leaks. Naming takes the
+// loader's lock, and a thread that loads a library holds that lock while constructors may call
+// aclInit.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 

@@ -34,8 +34,8 @@ using testing::HasSubstr;
 
 class PaddedGridSampler : public NativeTest {
  protected:
-  // A row of four pixels at pixel coordinates 0 and half a pixel on; x of pixel p is (2 p + 1) / 4
-  // - 1.
+  // A row of four pixels, sampled at pixel coordinates 0, 0.5, ...; x of pixel p is (2 p + 1) / 4 -
+  // 1.
   std::vector<float> image_ = {1, 2, 4, 8};
   static float X(float pixel) { return (2 * pixel + 1) / 4 - 1; }
 

@@ -1,5 +1,5 @@
 // Guard mode, PORTACL_GUARD=1: each mistake stops the program with its message, and correct
-// programs run as ever.
+// programs run as before.
 #include <gtest/gtest.h>
 
 #include <csignal>
@@ -75,8 +75,8 @@ TEST(GuardDeathTest, TheCommandOfTheMessageNamesTheFunction) {
   EXPECT_GUARD_STOPS(TouchForTheTest(program.bytes()), NamesTheInnermost("TouchForTheTest"));
 }
 
-// The first frame below `title` is where a call returns to; the command's first address is the byte
-// before that. Files are loaded at multiples of a page.
+// The first frame below `title` is a return address; the command's first address is the byte before
+// it. Files are loaded at multiples of a page.
 MATCHER_P(BeginsWithTheCallBelow, title, "") {
   const auto number_behind = [text_of = std::string(arg)](size_t from, const char* text) {
     const size_t found = text_of.find(text, from);

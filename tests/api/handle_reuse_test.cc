@@ -1,5 +1,5 @@
-// A destroyed handle stays an error while new objects of its kind are made: its address is not
-// given to one of them soon, as malloc would.
+// A destroyed handle stays an error while new objects of its kind are made. malloc would reuse its
+// address soon; the library does not.
 #include <gtest/gtest.h>
 
 #include <functional>

@@ -1,6 +1,6 @@
 // More than 2^31 elements, points and bytes in a tensor, on every kernel of this machine: expanded
-// inputs, views with gigabytes between their images and channels, and results in addresses that
-// share their memory. Little memory is used.
+// inputs, views with gigabytes between images and channels, and results at addresses that share
+// memory. So little memory is used.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -46,7 +46,7 @@ class Addresses {
   Addresses& operator=(const Addresses&) = delete;
   std::byte* start() const { return start_; }
 
-  // Makes every `period` bytes up to `end`, a multiple of it, the same memory; false where the
+  // Maps every `period` bytes up to `end` (a multiple of `period`) to the same memory; false if the
   // system refuses.
   bool Repeat(size_t period, size_t end) {
     const int file = memfd_create("portacl-test", MFD_CLOEXEC);
@@ -254,8 +254,8 @@ TEST_F(LargeTensors, GridSamplerOfMoreThanTwoToThe31InputElements) {
   }
 }
 
-// Results of more than 2^31 elements: all images are computed from the same one, into addresses
-// that share the memory of a few.
+// Results of more than 2^31 elements: all images are computed from one input image, into addresses
+// that share the memory of a few images.
 class RepeatedImages {
  public:
   static constexpr int64_t kSide = 64;

@@ -1,5 +1,5 @@
 // What a failed call leaves on its thread, as clients read it: aclrtPeekAtLastError first, then
-// aclGetRecentErrMsg. What leaves nothing there: answers to questions, success, the native API.
+// aclGetRecentErrMsg. Answers to questions, success and the native API leave nothing.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -180,8 +180,8 @@ TEST_F(LastErrorTest, IsNotTouchedByTheNativeApi) {
   EXPECT_THAT(TakeMessage(), HasSubstr("atlas-9"));
 }
 
-// The words by which torch_npu knows an allocation that failed, and what it shows for an operator
-// that it asks for by name.
+// The words by which torch_npu recognises a failed allocation, and the message that it shows for an
+// operator by name.
 TEST_F(LastErrorTest, WordsThatClientsLookFor) {
   void* memory = nullptr;
   EXPECT_ACL_ERROR(aclrtMalloc(&memory, size_t{1} << 60, ACL_MEM_MALLOC_HUGE_FIRST),

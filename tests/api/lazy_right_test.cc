@@ -1,5 +1,5 @@
-// Programs that order their calls: in lazy mode their results are right and nothing is reported;
-// and what begins when.
+// Programs that order their calls: in lazy mode results are right and nothing is reported. Also
+// when work begins.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
-// The list of operators, function by function: the smallest good call runs, and what all functions
-// refuse is refused for each parameter with its name; the part of phase 2 that all share; the
-// profiles. An operator's own test has what is its own.
+// The list of operators, function by function: the smallest good call runs; the common refusals
+// name each parameter; the common part of phase 2; the profiles. Each operator's own test has its
+// special rules.
 #include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -29,9 +29,9 @@ class OperatorList : public AclTest {
  protected:
   using Spoil = std::function<void(Argument& argument)>;
 
-  // Spoils each argument for whose kind `of` holds, one at a time: the call is refused, and the
-  // message begins with the function and the parameter's name and has `words`. `sized`: only where
-  // the list tells the parameter's extents. `only`: the parameters that it holds for.
+  // Spoils, one at a time, each argument with a kind for which `of` is true. The call is refused;
+  // the message begins with the function and the parameter's name, and has `words`. `sized`: only
+  // parameters with extents in the list. `only`: parameters to take.
   static void EachIsRefused(bool (*of)(Kind), const Spoil& spoil, aclnnStatus code,
                             const std::string& words, bool sized = false,
                             const std::function<bool(const Parameter&)>& only = {}) {

@@ -1,5 +1,5 @@
-// What the pages say of the largest tensors without an error row: a warning, in strict mode
-// refused.
+// Limits of the pages for the largest tensors, without an error row: a warning, in strict mode a
+// refusal.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -34,8 +34,8 @@ class PageLimits : public AclTest {
     portaclSetStrict(0);
   }
 
-  // What a call on tensors of these extents says, and whether it is taken. Their memory is small:
-  // without a warning it is this that is refused.
+  // The status and message of a call on tensors of these extents. Their memory is too small:
+  // without a warning, the call is refused for its memory.
   static std::pair<aclnnStatus, std::string> Plan(const LimitRow& row,
                                                   const listed::Extents& changed) {
     listed::Extents extents;

@@ -1,5 +1,5 @@
-// The device of the native API's plans: its names, and what is refused. The kernels of GPUs are
-// python/tests/test_cuda.py's.
+// The device of the native API's plans: its names and refusals. python/tests/test_cuda.py tests the
+// kernels of GPUs.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

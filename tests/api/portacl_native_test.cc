@@ -74,8 +74,7 @@ TEST_F(NativeApi, GridSamplerHasEveryModeAndDtypeInAnyProfile) {
   }
 }
 
-// A little before the first pixel of an axis that has no other, nothing hides an error of its
-// weight.
+// A little before the only pixel of an axis, no other term hides an error of the pixel's weight.
 TEST_F(NativeApi, BicubicIsExactRightBeforeAnOnlyPixel) {
   Random random(134);
   std::vector<GridCase> cases;

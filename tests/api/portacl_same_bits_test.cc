@@ -1,5 +1,5 @@
-// The same bytes whatever computes them: every implementation of this machine, thread counts 1, 2,
-// 3 and 7, and every floating-point state that a caller may have set.
+// The same bytes on every path: every implementation of this machine, thread counts 1, 2, 3 and 7,
+// and every floating-point state that a caller may have set.
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>

@@ -1,5 +1,5 @@
-// A call that equals an earlier small call uses its plan again, at its own addresses. Nobody may
-// see that: not in results, not in refusals, not in warnings, not after a change of settings.
+// A call that equals an earlier small call reuses its plan with new addresses. This must not change
+// results, refusals or warnings, even after a change of settings.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -57,8 +57,8 @@ class RecentPlans : public AclTest {
   }
 };
 
-// Few values of each argument: most calls come again, and most differ from others in one argument.
-// In the memory and on the threads of many calls, so that addresses and moments differ, too.
+// Each argument has few values: most calls come again, and most differ from others in one argument.
+// Memory and threads vary, so that addresses and moments differ, too.
 void RunRandomCalls(uint64_t seed, aclrtStream stream) {
   SCOPED_TRACE("seed " + std::to_string(seed));
   Random random(seed);

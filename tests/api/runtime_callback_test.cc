@@ -242,8 +242,8 @@ TEST_F(RuntimeCallback, SubscriptionsAreChecked) {
 TEST_F(RuntimeCallback, UnsubscribingDropsCallbacksAndFreesTheStream) {
   Counter counter;
   aclError error = ACL_ERROR_RT_STREAM_NO_CB_REG;
-  // A callback whose turn comes only after the subscription has ended is an error: then again, with
-  // more time for the stream's thread.
+  // If a callback's turn comes only after the subscription has ended, that is an error: the test
+  // tries again, with more time for the stream's thread.
   for (int32_t ms = 10; error == ACL_ERROR_RT_STREAM_NO_CB_REG && ms < 100000; ms *= 4) {
     ASSERT_EQ(aclrtSubscribeReport(ThisThread(), stream_), ACL_SUCCESS);
     ASSERT_EQ(aclrtLaunchCallback(&Counter::Run, &counter, ACL_CALLBACK_BLOCK, stream_), 0);

@@ -1,5 +1,5 @@
-// Resets of a device while other threads set it and allocate: a reset frees what was there before
-// it and nothing else. Each test is a process of its own, whose device is nobody else's.
+// Resets of a device while other threads set it and allocate: a reset frees what existed before it
+// and nothing else. Each test is a separate process, with a device of its own.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
@@ -34,8 +34,8 @@ void ExpectAllMemoryFree() {
   EXPECT_EQ(aclrtResetDevice(0), ACL_SUCCESS);
 }
 
-// Runs each function again and again on a thread of its own until some time has passed, or until a
-// test has failed.
+// Runs each function repeatedly, on its own thread, until some time has passed or a test has
+// failed.
 void Repeat(const std::vector<std::function<void(int)>>& functions) {
   const auto end = std::chrono::steady_clock::now() + kSoon;
   std::vector<std::thread> threads;
@@ -83,8 +83,9 @@ aclrtDrvMemHandle AllocatePhysical() {
   return handle;
 }
 
-// One thread leaves physical memory to its resets. The pieces that pile up while others have the
-// device, whose resets are not the last, are bounded: each needs a file descriptor.
+// One thread leaves its physical memory for resets to free. While other threads have the device,
+// their resets are not the last ones, and pieces pile up; their number is bounded, because each
+// needs a file descriptor.
 void ResetAmongPhysicalMemory() {
   rlimit limit{};
   ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
@@ -213,8 +214,8 @@ TEST(RuntimeResetChild, AForcedResetLeavesWhatANewContextHasMappedMeanwhile) {
   PORTACL_IN_CHILD(Environment{}, MapDuringAReset());
 }
 
-// While one reset still waits for a task, which may use the device's memory, another frees none:
-// the same block would be handed out again.
+// While one reset waits for a task that may use the device's memory, another reset frees no memory:
+// a freed block would be handed out again.
 void ResetDuringAReset() {
   ASSERT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
   void* const used_by_task = Allocate(kSize);

@@ -181,8 +181,8 @@ void RunOperators() {
                   .ok());
 }
 
-// Each call's plan is on the host's row and its run, after it, on the stream's or, for portacl's
-// own API, the host's; both with shapes, dtype and kernel.
+// A call's plan is on the host's row. Its run follows, on the stream's row or, for portacl's own
+// API, on the host's row. Both have shapes, dtype and kernel.
 TEST(RuntimeTraceChild, HasThePlanAndTheRunOfEachOperatorCall) {
   const std::string path = TracePath("operators");
   PORTACL_IN_CHILD((Environment{{"PORTACL_TRACE", path}, {"PORTACL_IMPL", "ref"}}), RunOperators());
@@ -254,7 +254,7 @@ TEST(RuntimeTraceChild, TheTraceLogHasTheCallsOfTheApi) {
       "aclrtSetDevice 107001, ");
 }
 
-// A host's pool that takes its time to let the caller go: more than a busy machine takes for the
+// A host's pool that releases the caller late: after more time than a busy machine takes for the
 // work.
 struct LatePool {
   int num_threads() { return 2; }

@@ -1,5 +1,5 @@
 // Functions that PyTorch's kernels compute, as a C program calls them: numbers, refusals, streams,
-// graphs, executors, modes. The breadth of the table is python/tests/test_aten.py's.
+// graphs, executors, modes. python/tests/test_aten.py tests the whole table.
 #include <gtest/gtest.h>
 
 #include <algorithm>

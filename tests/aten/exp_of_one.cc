@@ -1,5 +1,5 @@
-// A program, not a test: prints exp(1) by aclnnExp. exp_of_one [FILE] loads FILE, a PyTorch's
-// libtorch_cpu.so, first, as a process of Python has.
+// A program, not a test: prints exp(1) by aclnnExp. exp_of_one [FILE] first loads FILE, the
+// libtorch_cpu.so of a PyTorch, as a Python process does.
 #include <dlfcn.h>
 
 #include <cstdio>

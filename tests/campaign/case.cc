@@ -1,5 +1,5 @@
-// Drawing cases: extents around vector lengths and strips, every layout for every tensor, values
-// and points that are not ordinary.
+// Drawing cases: extents around vector lengths and strips, every layout for every tensor, unusual
+// values and points.
 #include "campaign/case.h"
 
 #include <algorithm>

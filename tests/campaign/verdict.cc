@@ -21,7 +21,7 @@ std::string Near(Operator op, const Tensor& got, const std::vector<ExactSum>& wa
   return Text(WithinTolerance(op, got, want));
 }
 
-// Against the rules written a second time: the bits where they are part of the contract, else the
+// Compares with a second implementation of the rules: bits if they are part of the contract, else
 // exact sums.
 std::string AgainstOracle(const CampaignCase& c, const std::vector<Tensor>& got) {
   switch (c.op) {

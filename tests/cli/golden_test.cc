@@ -1,5 +1,5 @@
-// `portacl cases`, `portacl golden` and `portacl compare` on folders: what they write, and what
-// they say of folders that are not right.
+// `portacl cases`, `portacl golden` and `portacl compare` on folders: the files that they write,
+// and their messages about wrong folders.
 #include "cli/cli_runner.h"
 
 #include <fmt/format.h>
@@ -93,7 +93,7 @@ TEST_F(GoldenTest, ASetInterruptedBeforeItsFirstCaseIsBegunAgain) {
   EXPECT_FALSE(fs::exists(Path("cut/.portacl-progress")));
 }
 
-// What an interrupted run has noted is believed only where it is a note: a case's number and its
+// The record of an interrupted run is used only if each line is valid: a case's number and its
 // entry.
 TEST_F(GoldenTest, ADamagedRecordOfWhatIsDoneIsRefused) {
   MakeGolden();
@@ -535,8 +535,8 @@ TEST_F(GoldenTest, WhatIsNoNumberIsRightOnlyWhereTheSameIsWanted) {
   }
 }
 
-// MERE, the mean of the relative errors, has the limit t = 2^-13 in float32, MARE, the largest, 10
-// t.
+// In float32, MERE (the mean of the relative errors) has the limit t = 2^-13, and MARE (the largest
+// one) 10 t.
 TEST_F(GoldenTest, TheLargestRelativeErrorMayBeTenTimesTheMeans) {
   std::vector<float> values(100, 1.0f);
   const auto write = [&](const std::string& name, float first) {

@@ -106,7 +106,7 @@ TEST_F(NpyTest, SizesThatLieAreRefusedBeforeAnythingIsAllocated) {
 }
 
 // Extents around a zero may have any product: no element is reached by their strides. Found by the
-// fuzzer; the undefined behaviour sanitizer sees what is wrong.
+// fuzzer; the undefined behaviour sanitizer reports it.
 TEST_F(NpyTest, EmptyTensorsOfAnyExtentsAreRead) {
   for (const char* const shape : {"(0, 4294967296, 4294967296)", "(4294967296, 4294967296, 0)"}) {
     Write("in.npy", NpyFile("<f4", shape, ""));

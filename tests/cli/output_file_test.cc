@@ -86,8 +86,8 @@ TEST_F(OutputFileTest, PipesAndDevicesAreWrittenInPlace) {
   EXPECT_EQ(Elements<float>(Read("copy.npy")), std::vector<float>(16, 1.0f));
 }
 
-// Starts the program and stops it as soon as a new file is there; then `signal` comes. True where
-// it ended the program.
+// Starts the program, stops it as soon as a new file exists, and sends `signal`. True if the signal
+// ended the program.
 bool IsEndedBySignal(const std::string& folder, int signal) {
   const int watch = inotify_init1(IN_CLOEXEC);
   inotify_add_watch(watch, folder.c_str(), IN_CREATE);
@@ -107,8 +107,8 @@ bool IsEndedBySignal(const std::string& folder, int signal) {
   kill(child, SIGCONT);
   int status = 0;
   EXPECT_EQ(waitpid(child, &status, 0), child);
-  // Another thread than the one with the handler may find the new file gone before the signal ends
-  // it.
+  // The handler removes the new file. Another thread may notice that, and end the program, before
+  // the signal does.
   return WIFSIGNALED(status) ? WTERMSIG(status) == signal : WEXITSTATUS(status) != 0;
 }
 

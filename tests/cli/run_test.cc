@@ -79,8 +79,8 @@ TEST_F(RunTest, RegionsComeFromAFile) {
 }
 
 TEST_F(RunTest, LevelsOfDeformableAttentionAreAList) {
-  // Two levels of one pixel each, hit in their middles: 3 * 10 + 5 * 20 where the levels lie one
-  // behind the other.
+  // Two levels of one pixel each, sampled in their middles: 3 * 10 + 5 * 20 if the levels follow
+  // each other.
   Write("value.npy", NpyFile("<f4", "(1, 2, 1, 1)", Bytes<float>({10, 20})));
   Write("at.npy", NpyFile("<f4", "(1, 1, 1, 2, 1, 2)", Bytes<float>({0.5, 0.5, 0.5, 0.5})));
   Write("weights.npy", NpyFile("<f4", "(1, 1, 1, 2, 1)", Bytes<float>({3, 5})));
@@ -287,8 +287,8 @@ std::string Extents(const std::vector<std::string>& symbols) {
   return text.substr(1);
 }
 
-// What a call of an operator needs, by the list: its arrays, the shape of the first one that is not
-// a gradient of the others, and the size that the arrays do not tell.
+// Options for a call of an operator, from the list: its arrays, the shape of the first array that
+// is not a gradient of the others, and the size that arrays do not give.
 std::vector<std::string> OptionsFor(const std::string& op, size_t axes) {
   if (op == "affine_grid") return {"--theta", "random:1", "--shape", "2,2,3", "--size", "4,3"};
   if (op == "affine_grid_backward") return {"--grid-grad", "random:1", "--shape", "2,4,3,2"};
@@ -546,8 +546,8 @@ TEST_F(RunTest, GridIdentityGivesGradOutputBack) {
   }
 }
 
-// What is sampled at (row, column) of a picture that was turned left by 90 degrees comes from
-// (column, last - row).
+// In a picture that was turned left by 90 degrees, the sample at (row, column) comes from (column,
+// last - row).
 TEST_F(RunTest, GridRotateTurnsCounterClockwise) {
   Write("g.npy", NpyFile("<f8", "(1, 1, 3, 3)", Bytes<double>({1, 2, 3, 4, 5, 6, 7, 8, 9})));
   ASSERT_EQ(Run({"run", "grid_sampler_2d_backward", "--input", "ones", "--shape", "1,1,3,3",

@@ -16,8 +16,8 @@ namespace {
 using nlohmann::json;
 using testing::HasSubstr;
 
-// The line of functions names `count` of them in `file`. Files stand there in the order of their
-// paths, so the file may follow another one.
+// The report's line of functions names `count` functions in `file`. Files are in the order of their
+// paths, so `file` may follow another one.
 auto HasFunctions(int count, const std::string& file) {
   return testing::ContainsRegex(fmt::format("functions: (.*, )?{} in {}[,\n]", count, file));
 }
@@ -309,8 +309,8 @@ TEST_F(VerifyTest, WhatFailingCasesHaveInCommonIsSaid) {
   EXPECT_THAT(Verify("plain").out, Not(HasSubstr("cases have")));
 }
 
-// An own library is linked to libportacl.so, which has every function: what the library lacks, or
-// has under a name that C++ gave it, would be judged by itself.
+// A user's library is linked to libportacl.so, which has every function. If the library lacks a
+// function, or has it under a C++ name, portacl's function would be judged instead.
 TEST_F(VerifyTest, AFunctionThatTheLibraryIsOnlyLinkedToFails) {
   const std::string own = PORTACL_FIXTURE_DIR "/own_kernel";
   Write("cases.txt",

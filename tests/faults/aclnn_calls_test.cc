@@ -44,7 +44,7 @@ namespace {
 
 using Ints = std::vector<int64_t>;
 
-// The arguments of every operator's call, made once for a row's process; tensors lie one behind the
+// The arguments of every operator's call, made once in each row's process. Tensors follow each
 // other in device memory.
 struct Arguments {
   explicit Arguments(World& w) : world(w) {}

@@ -1,5 +1,5 @@
-// One row for each function of the C API: how it is called well, and what it answers where memory,
-// mappings or threads have run out. The rows stand in *_calls_test.cc, by topic.
+// One row for each function of the C API: a correct call, and its answer if memory, mappings or
+// threads have run out. The rows stand in *_calls_test.cc, by topic.
 #ifndef PORTACL_TESTS_FAULTS_CALLS_H_
 #define PORTACL_TESTS_FAULTS_CALLS_H_
 
@@ -16,8 +16,8 @@
 
 namespace portacl_test {
 
-// What rows work with: a process's device, and room for outputs whose every byte is compared. Made
-// by MakeWorld(), in a process of its own for each row.
+// The objects that rows use: a process's device, and room for outputs, compared byte by byte. Made
+// by MakeWorld(), in a separate process for each row.
 struct World {
   static constexpr size_t kDeviceBytes = size_t{256} << 10;
   static constexpr size_t kOutputBytes = 1024;

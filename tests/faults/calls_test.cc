@@ -1,7 +1,8 @@
-// Every function of the C API where the n-th allocation, mapping or thread fails, for every n, once
-// and for ever after: the documented answer, no output changed, nothing leaked, and the next call
-// is right. Each function runs in a process of its own, which has not used the library before, and
-// once more for each n: what is made at first use, by oneTBB too, meets every failure.
+// Calls every function of the C API while the n-th allocation, mapping or thread fails, for every
+// n; either this one alone or all later ones too. Expected: the documented answer, no changed
+// output, no leak, and a right next call. Each function also runs, for each n, in a new process
+// that has not used the library: so objects that are made at first use, by oneTBB too, meet every
+// failure.
 #include "faults/calls.h"
 
 #include <gtest/gtest.h>
@@ -45,16 +46,16 @@ bool StartsWith(const std::string& text, const char* start) { return text.rfind(
 
 constexpr const char* kNoThread = "no thread can be made: the system's limit is reached";
 
-// Whether `answer`, with `message`, is what a function answers where there is no memory (or no
-// thread), by its family.
+// True if `answer`, with `message`, is the right answer of a function of its family without memory
+// (or threads).
 bool IsAnswer(const Row& row, Fault fault, int64_t answer, const std::string& message) {
   if (!row.bad.empty()) return std::count(row.bad.begin(), row.bad.end(), answer) > 0;
   const std::string name = row.function;
   for (const char* family : {"aclnn", "portacl"}) {
     if (StartsWith(name, family)) return answer == ACLNN_ERR_RUNTIME_ERROR;
   }
-  // The C library's pthread_create() says the same, EAGAIN, where it finds no memory for the thread
-  // as where the system allows no more threads: the library cannot tell the two apart.
+  // pthread_create() returns EAGAIN without memory for the thread, and also if the system allows no
+  // more threads: the library cannot distinguish these.
   if (answer == ACL_ERROR_RT_RESOURCE_ALLOC_FAIL && fault == Fault::kMemory) {
     return message == name + ": " + kNoThread;
   }
@@ -89,8 +90,7 @@ class Trial {
     if (!row_.bare) MakeWorld(&world_);
   }
 
-  // The first use of the function in this process. False where the call does not come to request
-  // number n.
+  // The first use of the function in this process. False if the call makes fewer than n requests.
   bool RunCold(Fault fault, Repeat repeat, int64_t n) {
     return RunOne(fault, repeat, n, /*warm=*/false);
   }
@@ -218,10 +218,9 @@ struct Setting {
 };
 std::ostream& operator<<(std::ostream& out, const Setting& setting) { return out << setting.name; }
 
-// Runs a trial of one row in a process of its own, which prints what fails; gives how that ended,
-// or
-// "". `trial` gives the exit status of a process that met no failure, which goes to `status`. No
-// expectation here: a process starts with its parent's failures.
+// Runs a trial of one row in a separate process, which prints failures. Returns how the process
+// ended, or "". `trial` gives the exit status of a process without failures, for `status`. No
+// EXPECT here, because a process starts with its parent's failures.
 template <class Run>
 std::string RunApart(const Row& row, const Setting& setting, unsigned seconds, const Run& trial,
                      int* exit_status = nullptr) {
@@ -271,8 +270,8 @@ std::string RunColdly(const Row& row, const Setting& setting) {
   return "";
 }
 
-// A setting, and which part of the rows: every kParts-th from `part` on. Tests of their own, so
-// that shards run them side by side.
+// A setting, and which part of the rows: every kParts-th from `part` on. They are separate tests,
+// so that shards run them side by side.
 constexpr size_t kParts = 4;
 class FaultsOfEveryCall : public testing::TestWithParam<std::tuple<Setting, size_t>> {};
 INSTANTIATE_TEST_SUITE_P(
@@ -311,9 +310,9 @@ TEST_P(FaultsOfEveryCall, IsAnsweredAndForgotten) {
   EXPECT_EQ(failed, "");
 }
 
-// A process for every failure of every row takes minutes: PORTACL_TEST_ALL=1 asks for them, as
-// script/check soak does. Else every third row runs, every eighth of a short run; the rows of one
-// kind stand side by side, so each kind is among them.
+// A process for every failure of every row takes minutes: PORTACL_TEST_ALL=1 asks for all, as
+// script/check soak does. Else every third row runs (in a short run every eighth). Rows of one kind
+// are neighbours, so some row of each kind runs.
 size_t StepOfColdRows() {
   const char* const all = std::getenv("PORTACL_TEST_ALL");
   if (all != nullptr && std::string(all) == "1") return 1;

@@ -1,6 +1,6 @@
 // Faults on request: the n-th allocation, mapping or thread of the whole process fails, once or
-// from then on. The program's own malloc, mmap and pthread_create stand before the system's, so the
-// library, the language runtime and oneTBB take these.
+// from then on. The program defines malloc, mmap and pthread_create, so the library, the language
+// runtime and oneTBB call these instead of the system's.
 #ifndef PORTACL_TESTS_FAULTS_INJECTION_H_
 #define PORTACL_TESTS_FAULTS_INJECTION_H_
 
@@ -28,7 +28,7 @@ enum class Reach { kProcess, kThread };  // all threads, or the calling one
 
 const char* NameOf(Fault fault);
 
-// While one of these lives, request number `n` (from 0) for what `fault` says fails, and with
+// While an Injection lives, request number `n` (from 0) of the kind `fault` fails, and with
 // kForEver every later one. One at a time for each reach.
 class Injection {
  public:

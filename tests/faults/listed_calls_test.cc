@@ -94,8 +94,8 @@ class Arguments {
     }
   }
 
-  // Before the first of them is asked for: a call whose allocations fail makes none for its
-  // arguments.
+  // Called before the first argument is asked for, so that a call with failing allocations makes
+  // none for its arguments.
   void Make() {
     for (const listed::Parameter& parameter : function_.parameters) {
       if (listed::IsTensor(parameter.kind)) views_[count_++] = View(parameter);

@@ -1,5 +1,5 @@
-// Rows for what concerns the process: begin and end, versions, messages, profiles of a run,
-// options, and the names that belong to no header.
+// Rows for functions of the process: begin and end, versions, messages, profiles of a run, options,
+// and names without a header.
 #include "acl/acl_op_compiler.h"
 #include "acl/acl_prof.h"
 #include "faults/calls.h"

@@ -43,8 +43,8 @@ class BusyArena {
   std::thread thread_{[this] { Work(); }};
 };
 
-// The first two of the processors that this process may use: oneTBB then has fewer threads than the
-// library asks for on any machine.
+// Restricts the process to its first two processors: then oneTBB has fewer threads than the library
+// asks for, on any machine.
 void StayOnTwoProcessors() {
   cpu_set_t allowed;
   ASSERT_EQ(sched_getaffinity(0, sizeof allowed, &allowed), 0);
@@ -77,8 +77,8 @@ void GrowThePoolWithoutThreads() {
   EXPECT_TRUE(fired);
 }
 
-// oneTBB then makes threads for others while an arena of ours is prepared. In a process of its own:
-// oneTBB reads the number of processors once, and the other tests here fork.
+// oneTBB then makes threads for others while an arena of ours is prepared. In a separate process,
+// because oneTBB reads the number of processors once, and the other tests here fork.
 TEST(ThreadShortageChild, ALargerPoolThatCannotBeMadeIsDoneWithout) {
   if (PORTACL_FOREIGN_MAPPINGS) GTEST_SKIP() << "the sanitizer's threads are not replaced";
   PORTACL_IN_CHILD(Environment{}, GrowThePoolWithoutThreads());

@@ -1,5 +1,5 @@
-// Logs of calls (PORTACL_LOG=calls): the string of a case that is read from one is read to the same
-// call.
+// Logs of calls (PORTACL_LOG=calls): a case that is read from a log is written as a string; the
+// string is read as the same call.
 #include <algorithm>
 #include <cmath>
 

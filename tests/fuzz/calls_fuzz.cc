@@ -1,6 +1,6 @@
-// Sequences of calls of the C API by 1 to 16 threads: operators by every entry, whose bits must not
-// depend on what the others do; operators with wrong arguments; and streams, events, contexts and
-// graphs whose handles all threads share, destroyed ones among them.
+// Sequences of calls of the C API by 1 to 16 threads: operators through every API, with bits that
+// must not depend on other threads; operators with wrong arguments; streams, events, contexts and
+// graphs with handles that all threads share, also destroyed handles.
 //
 // An input is the number of threads, then one slice of steps for each: a byte that names the step
 // and the bytes that it takes.

@@ -1,5 +1,5 @@
-// Lists of cases as JSON, CSV and text, and the string of one case: whatever is read is written and
-// read again to the same cases. The first byte of an input says which kind it is.
+// Lists of cases as JSON, CSV and text, and the string of one case. Cases that are read are
+// written, and read again as the same cases. The first byte of an input gives the kind.
 #include <array>
 
 #include "fuzz/files.h"

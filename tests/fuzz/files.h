@@ -47,8 +47,8 @@ inline const Folder& TheFolder() {
   return folder;
 }
 
-// Runs a reader. What it does not like it says by one of its two exceptions; any other one ends the
-// process. False where it threw.
+// Runs a reader. It refuses input by one of two exceptions; any other exception ends the process.
+// False if it threw.
 template <class Read>
 bool Reads(const Read& read) {
   try {

@@ -1,5 +1,5 @@
 // Results to be judged: .npy and .bin files of a wanted type and shape. The first bytes of an input
-// say what is wanted, the rest is the file.
+// give the wanted type and shape, the rest is the file.
 #include <array>
 
 #include "fuzz/files.h"

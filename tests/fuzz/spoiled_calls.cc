@@ -16,8 +16,8 @@ namespace {
 using portacl_test::Shape;
 using portacl_test::TensorArgs;
 
-// Sizes around nothing, around a vector, and far beyond what there is memory for. None between:
-// those may be right with a stride of 0, and take for ever.
+// Sizes around 0, around a vector's length, and far beyond the memory. No sizes between, because
+// with a stride of 0 they may be valid, and take for ever.
 int64_t DrawSize(Script* script) {
   constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
   constexpr std::array<int64_t, 16> kSizes = {0,

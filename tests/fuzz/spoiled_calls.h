@@ -8,7 +8,7 @@
 namespace portacl_fuzz {
 
 // One call that the script draws, through the two-phase API or by graph name. Whatever the
-// arguments, it answers a code, and what it is not to write stays as it was.
+// arguments, it returns a code, and memory that it must not write stays unchanged.
 void RunSpoiledCall(Script* script, aclrtStream stream);
 
 }  // namespace portacl_fuzz

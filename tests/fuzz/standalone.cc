@@ -1,6 +1,6 @@
 // Runs a fuzz target without libFuzzer, with any compiler: every file of its corpus,
-// then inputs made of them by a seeded generator. No coverage guides it: that is script/fuzz's
-// work.
+// then inputs made of them by a seeded generator. Coverage does not guide it; script/fuzz does
+// that.
 //
 //   portacl_NAME_fuzz CORPUS_FOLDER [RUNS [SEED]]
 //   portacl_NAME_fuzz FILE                          one input, to repeat a failure

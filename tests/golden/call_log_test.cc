@@ -1,5 +1,5 @@
-// The log of calls and the cases that are read from it: what a program calls, through each API,
-// comes back as the same calls.
+// The log of calls and the cases that are read from it: calls of a program, through each API, are
+// read back as the same calls.
 #include "tools/testing/call_log.h"
 
 #include <dlfcn.h>

@@ -1,5 +1,5 @@
-// Lists of cases are judged by the bugs that they find: those of tests/golden/mutants.txt, planted
-// in the fixture library, which is loaded here. What is wanted is computed once for all of them.
+// Lists of cases must find the bugs of tests/golden/mutants.txt. The bugs are planted in the
+// fixture library, which is loaded here. The expected results are computed once for all bugs.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 

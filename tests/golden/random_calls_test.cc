@@ -1,5 +1,5 @@
 // Random calls of every operator of the list: within the error bound, and the same bits by every
-// kernel, number of threads, lent pool and API. tests/campaign has more of what cases cannot say.
+// kernel, number of threads, lent pool and API. tests/campaign tests what cases cannot express.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 

@@ -149,8 +149,8 @@ TEST_F(AdaptiveAvgPoolKernels, EqualTheReferenceOnRandomCases) {
 }
 
 // Rows that are longer than a chunk of columns, with windows across its ends. Windows of many
-// channels, whose sums are made line by line; with 260 they are not. Planes of channels that
-// stand side by side, more than become rows together.
+// channels, with sums made line by line (with 260 channels they are not). Planes of channels that
+// lie side by side, too many to become rows together.
 TEST_F(AdaptiveAvgPoolKernels, EqualTheReferenceOnLongRows) {
   Random random(FreshSeed());
   const auto check = [&random](Element element, bool backward, const Shape& image,
@@ -270,7 +270,7 @@ TEST_F(AdaptiveAvgPoolKernels, ResultsPastTheCachesEqualTheReference) {
   }
 }
 
-// Elements of pixels are columns only as long as an axis has room for them: lanes of channels serve
+// Elements of pixels become columns only if they fit an axis. Otherwise channels in the lanes serve
 // the call.
 TEST_F(AdaptiveAvgPoolKernels, LongRowsOfFewChannelsAreServed) {
   for (const bool backward : {false, true}) {

@@ -137,8 +137,8 @@ TEST_F(GridSamplerBackwardKernels, EqualTheReferenceForGridGradAlone) {
   ExpectRan({"padded"}, 20);
 }
 
-// Many images of few points, whose vectors and batches hold points of several: point counts around
-// the lengths of both, images of all layouts, points outside and strange ones.
+// Many images of few points, with vectors and batches that hold points of several images: point
+// counts around both lengths, images of all layouts, points outside, unusual points.
 TEST_F(GridSamplerBackwardKernels, EqualTheReferenceForManyImagesOfFewPoints) {
   Random random(39);
   for (const Element element : kElements) {
@@ -235,8 +235,8 @@ TEST_F(GridSamplerBackwardKernels, EqualTheReferenceOnPackedCells) {
   }
 }
 
-// One or two channels and fewer images than threads, and up to four in nearest mode: strips of rows
-// by owner, of which some may be empty or meet no point.
+// One or two channels (in nearest mode up to four) and fewer images than threads: strips of rows by
+// owner. Some strips may be empty or have no point.
 TEST_F(GridSamplerBackwardKernels, EqualTheReferenceForStripsOfOwners) {
   Random random(10);
   for (int64_t round = 0; round < ByRunLength(120, 40); ++round) {
@@ -289,8 +289,8 @@ TEST_F(GridSamplerBackwardKernels, EqualTheReferenceForImagesTogether) {
   ExpectRan({"slab"}, ByRunLength(40, 12));
 }
 
-// From 512 KiB of sums for a block on, gridGrad's are kept in the order of the strips' lists of
-// points; smooth grids have lists of groups, half smooth ones whole groups in lists of points.
+// If a block has 512 KiB of sums or more, gridGrad's sums have the order of the strips' lists of
+// points. Smooth grids have lists of groups, half smooth grids whole groups in lists of points.
 TEST_F(GridSamplerBackwardKernels, EqualTheReferenceWithManyPointsInLists) {
   Random random(7);
   for (const Element element : {Element::kFloat, Element::kDouble, Element::kBFloat16}) {
@@ -381,8 +381,8 @@ TEST_F(GridSamplerBackwardKernels, EqualTheReferenceAtKinksAndOnStrangeNumbers) 
   ExpectRan({"slab", "direct", "owned", "padded", "packed"}, 20);
 }
 
-// Few of them on a smooth grid whose image has several strips: lists of groups hold points that
-// touch no row, or a strip far away.
+// Few unusual points on a smooth grid, and several strips: lists of groups hold points that touch
+// no row, or a strip far away.
 TEST_F(GridSamplerBackwardKernels, EqualTheReferenceWithStrangePointsInSmoothGrids) {
   Random random(8);
   for (const Element element : {Element::kFloat, Element::kDouble}) {
@@ -409,8 +409,8 @@ TEST_F(GridSamplerBackwardKernels, EqualTheReferenceWithStrangePointsInSmoothGri
   }
 }
 
-// Results of tensors that are larger than the caches are written past them, whole lines at a time,
-// and few channels' sums may be staged in the workspace.
+// Results larger than the caches are written past them in whole lines; sums of few channels may be
+// staged in the workspace.
 TEST_F(GridSamplerBackwardKernels, EqualTheReferenceBeyondTheCaches) {
   machine_->last_level_cache = 1;
   const uint64_t seed = FreshSeed();

@@ -269,8 +269,8 @@ TEST_F(GridSamplerPaths, StripsOfOwnersAreAllRowsOnce) {
   }
 }
 
-// Five images of two blocks and 96 rows: one alone has 12 pieces of at least 16 rows, which are two
-// for each thread of up to six, and eight for each of one.
+// Five images of two blocks and 96 rows. One image has 12 pieces of at least 16 rows: enough for
+// two threads, too few for three and more.
 TEST_F(GridSamplerPaths, ImagesGoTogetherWhereOneHasTooFewPieces) {
   const auto plan_for = [&](int threads) {
     On(kZen4, threads);

@@ -231,8 +231,8 @@ TEST_F(GridSamplerKernels, EqualTheReferenceOnRandomCalls) {
   ExpectRan({"direct", "slab"}, 5);
 }
 
-// Rows so far apart that the last one's offset in bytes has no 32 bits; of the memory only the rows
-// are touched.
+// Rows so far apart that the last row's offset in bytes exceeds 32 bits. Only the rows' memory is
+// touched.
 TEST_F(GridSamplerKernels, RowsMayLieGigabytesApart) {
   constexpr int64_t kWidth = 64;
   constexpr int64_t kRow = (int64_t{1} << 29) + 4096;  // in elements

@@ -132,8 +132,8 @@ TEST_F(GridSampler3DKernelsTest, EqualTheReferenceAroundTheFacesAndVectorLengths
   ExpectRan({"blocks", "direct"}, {"blocks", "owned"}, 20);
 }
 
-// Voxels' centres, faces, folds of the reflection, what is not a coordinate, and values whose
-// products underflow to -0 or are not finite.
+// Centres of voxels, faces, folds of the reflection, coordinates that are not finite, and values
+// with products that underflow to -0 or are not finite.
 TEST_F(GridSampler3DKernelsTest, EqualTheReferenceAtKinksAndOnStrangeNumbers) {
   Random random(55);
   for (const Element element : kElements) {
@@ -163,7 +163,7 @@ TEST_F(GridSampler3DKernelsTest, EqualTheReferenceAtKinksAndOnStrangeNumbers) {
 
 // Points along lines share a few rows of one plane or two: from level lines to steep ones, in
 // volumes around the width of two vectors, with a last vector that is not full, and values that are
-// not finite. How they are read depends on the CPU's vendor.
+// not finite. The CPU's vendor decides how taps are read.
 TEST_F(GridSampler3DKernelsTest, EqualTheReferenceForPointsCloseTogether) {
   Random random(60);
   const std::vector<double> strange = StrangeCoordinates(Element::kFloat);
@@ -229,8 +229,8 @@ TEST_F(GridSampler3DKernelsTest, EqualTheReferenceForOwnersOfSlabs) {
   ExpectRan({}, {"owned"}, 5);
 }
 
-// A point that is clipped to the first plane has a tap of weight 0 in the second, where an infinite
-// gradOutput leaves NaN: also where the second plane has an owner of its own.
+// A point that is clipped to the first plane has a tap of weight 0 in the second plane. There an
+// infinite gradOutput gives NaN, also if the second plane has another owner.
 TEST_F(GridSampler3DKernelsTest, EqualTheReferenceForInfinitePointsBeyondTheFirstPlane) {
   Random random(58);
   for (const Element element : kElements) {
@@ -271,8 +271,8 @@ TEST_F(GridSampler3DKernelsTest, EqualTheReferenceOnRandomCalls) {
   ExpectRan({"blocks", "direct"}, {"blocks", "owned"}, 10);
 }
 
-// A volume of `channels`, all of whose planes lie `plane` elements apart and whose channels
-// `channel`, in memory of which only they are touched.
+// A volume of `channels` channels: planes lie `plane` elements apart, channels `channel`. Only
+// their elements' memory is touched.
 void ExpectSameFarSamples(int64_t channels, int64_t plane, int64_t channel) {
   constexpr int64_t kPlane = 5 * 64;
   const auto bytes = static_cast<size_t>((channels - 1) * channel + plane + kPlane) * sizeof(float);
@@ -321,8 +321,8 @@ TEST_F(GridSampler3DKernelsTest, RefuseEmptyCallsAndExtentsBeyondExactFloats) {
   }
 }
 
-// Offsets inside a channel are counted in 32 bits where taps are gathered; channels in the lanes of
-// vectors have no such limit.
+// If taps are gathered, offsets inside a channel have 32 bits. With channels in the lanes there is
+// no such limit.
 TEST_F(GridSampler3DKernelsTest, ServeChannelsThatSpan32BitsWhereTheyAreInTheLanes) {
   GridCase c(Element::kFloat, 1, 16, {2, 2, 2}, {1, 1, 1});
   portacl::ops::GridSampler3DBackwardParams params;
@@ -371,8 +371,8 @@ TEST_F(GridSampler3DKernelsTest, EqualTheReferenceWhereThreadsTakeWholeVolumes) 
   ExpectRan({"blocks"}, {"blocks"}, 20);
 }
 
-// How many volumes `threads` have in work at a time, as the workspace shows: with channels in the
-// lanes, for the function and for both gradients.
+// How many volumes are computed at a time on `threads` threads, by the size of the workspace: with
+// channels in the lanes, for the function and for both gradients.
 int VolumesAtATime(int64_t n, int64_t extent, int threads) {
   GridCase c(Element::kFloat, n, 16, {extent, extent, extent}, {extent, extent, extent});
   portacl::ops::GridSampler3DParams sampling;

@@ -131,8 +131,8 @@ long double PixelOf(Element element, double location, int64_t extent) {
   return static_cast<long double>(scaled - 0.5F);
 }
 
-// How much of a pixel a point at this distance from it has, -1 <= distance < 1, and the slope of
-// that: at a kink the one to the right.
+// A pixel's weight at this distance of a point, -1 <= distance < 1, and its slope (at a kink the
+// right one).
 long double Tent(long double distance) { return std::max(0.0L, 1 - std::fabs(distance)); }
 long double TentSlope(long double distance) { return distance < 0 ? 1 : -1; }
 

@@ -145,8 +145,8 @@ TEST_P(RefGridSampler3D, MasksLeaveTheOtherOutputsBitsUnchanged) {
   EXPECT_TRUE(BitIdentical(grid, both.grid));
 }
 
-// A volume of equal planes, sampled between its outermost ones, is its plane: the sums differ by
-// the roundings of weights that add up to 1.
+// A volume of equal planes, sampled between its outermost planes, gives the plane's samples: the
+// sums differ by the roundings of weights that add up to 1.
 TEST_P(RefGridSampler3D, AConstantThirdAxisGivesTheImagesResult) {
   if (element_ != Element::kDouble || mode_.interpolation == kNearest) return;
   Random random(46);

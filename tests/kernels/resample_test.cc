@@ -259,8 +259,8 @@ struct PathCase {
 
 constexpr Layout kPixels = Layout::kChannelsLast;
 
-// Large enough for several boxes, on every path and driver. What the vectors' length decides is
-// chosen so that all lengths agree.
+// Large enough for several boxes, on every path and driver. Sizes are chosen so that every length
+// of vectors gives the same path.
 const std::vector<PathCase>& PathCases() {
   static const std::vector<PathCase> cases = {
       {{.in = {40, 128}, .out = {80, 256}, .c = 5}, "expand"},
@@ -441,9 +441,9 @@ TEST_F(ResampleTest, TakesTheExpectedPathOfFloatsOnEveryMachine) {
   }
 }
 
-// Rows that are long enough for tiles. Of pixels of few channels tiles begin at any channel:
-// sources of a pixel's last channels lie behind those of the next pixel's first ones. Of large
-// reductions most of a gradient has no source, whole tiles neither.
+// Rows that are long enough for tiles. In pixels of few channels, tiles begin at any channel:
+// sources of a pixel's last channels lie behind sources of the next pixel's first channels. In
+// large reductions most of a gradient has no source, even whole tiles.
 TEST_F(ResampleTest, EqualsTheReferenceInTilesOfLongRows) {
   const uint64_t seed = FreshSeed();
   SCOPED_TRACE("PORTACL_TEST_SEED=" + std::to_string(seed));

@@ -57,8 +57,8 @@ void FillBoxes(Random& random, RoiCase* c) {
     const int64_t columns = c->p.rotated ? 6 : 5;
     for (int64_t i = 0; i < 5; ++i) c->boxes.Set(columns * n + i, box[static_cast<size_t>(i)]);
     if (!c->p.rotated) continue;
-    // Around (x, y), of the same size; angles of all quadrants, whole ones too, and such as have no
-    // sine.
+    // Around (x, y), of the same size; angles in all quadrants, whole quarter turns, and angles
+    // that are too large for the sine.
     if (random.Integer(0, 3) > 0) {
       c->boxes.Set(6 * n + 3, far_x - x);
       c->boxes.Set(6 * n + 4, far_y - y);

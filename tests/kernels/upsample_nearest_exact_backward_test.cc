@@ -159,8 +159,8 @@ TEST(UpsampleNearestExactBackwardKernels, DoNotDependOnThreads) {
 }
 
 // Beyond the caches the kernels read memory strictly forward and fetch it ahead (from 16 MiB) and
-// store past the caches (from the last level's size): the bytes are the same. 20 to 50 MB, double
-// the twofold.
+// store past the caches (from the last level's size): the bytes are the same. Tensors have 20 to 50
+// MB, in double twice as much.
 TEST(UpsampleNearestExactBackwardKernels, EqualReferenceBeyondTheCaches) {
   const NearestPathCase kCases[] = {
       {{.c = 64, .h_in = 128, .h_out = 128, .w_in = 320, .w_out = 320}, "x1"},
@@ -273,8 +273,8 @@ TEST(UpsampleNearestExactBackwardKernels, TakeTheExpectedPath) {
   CheckNearestPaths<Backward>(kLarge);
 }
 
-// Planes are joined up to 64 sources and up to a tile's bytes. Large ones are cut instead: what
-// their plan costs does not grow with their size.
+// Planes are joined up to 64 sources and up to a tile's bytes. Larger planes are cut instead, so
+// the cost of planning does not grow with their size.
 TEST(UpsampleNearestExactBackwardKernels, JoinSmallPlanesOnly) {
   const auto joined = [](int64_t c, int64_t in, int64_t out, int64_t gap = 0) {
     const NearestTable axis(in, out), one(1, 1);

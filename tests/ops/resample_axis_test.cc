@@ -111,8 +111,8 @@ long double Kernel(ResampleMode mode, long double s) {
   return s < 2 ? a * (s * s * s - 5 * s * s + 8 * s - 4) : 0;
 }
 
-// One row of the matrix by the textbook: kernel at the distance, inputs outside the image moved to
-// its border, or left out and the rest normalised.
+// One row of the matrix by the textbook: the kernel at the distance. Inputs outside the image are
+// moved to its border, or left out and the others normalised.
 std::vector<long double> ExactRow(const ResampleRule& rule, int64_t o) {
   const bool antialiased = rule.mode >= ResampleMode::kAntialiasedLinear;
   const long double ratio =

@@ -1,4 +1,4 @@
-// The tests' own judgement: comparisons fail where they must, guards see a stray byte, the oracles
+// The tests' own judgement: comparisons fail if they must, guards notice a stray byte, the oracles
 // agree with the formulas' meaning.
 #include "support/api/tolerance.h"
 

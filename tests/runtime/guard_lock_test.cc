@@ -1,5 +1,5 @@
-// Guard mode takes and names frames without a lock of the library: the loader's lock, which that
-// takes, is held by threads that load a library whose constructors may use this one.
+// Guard mode holds no lock of the library while it takes and names frames. That takes the loader's
+// lock, and a thread that loads a library holds that lock while constructors may use portacl.
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <gtest/gtest.h>

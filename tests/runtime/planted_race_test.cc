@@ -23,8 +23,9 @@ constexpr bool kThreadSanitizer = false;
 
 constexpr int kSanitizersExitCode = 66;
 
-// The sanitizer looks for others' accesses before it notes its own, so two at the very same moment
-// escape it: races are planted again and again, and the first that is noticed ends the process.
+// The sanitizer looks for other threads' accesses before it notes a thread's own, so it misses two
+// accesses at the same moment. So races are planted repeatedly; the first that is noticed ends the
+// process.
 constexpr int kRounds = 2000;
 
 // Two bodies write one variable; each waits a little, so that both really run.

@@ -200,8 +200,8 @@ TEST_F(StreamQueue, TheUsersCodeRunsOnTheStreamsOwnThreadOnly) {
   EXPECT_THAT(ran, testing::Each(testing::Ne(caller)));
 }
 
-// Tasks that two threads enqueue and both wait for, with the user's code between them: each once,
-// in each thread's order, none beside another.
+// Two threads enqueue tasks and wait for them, with the user's code between. Each task runs once,
+// in its thread's order, and never beside another.
 TEST_F(StreamQueue, ThreadsThatHelpKeepTheOrder) {
   constexpr int kRounds = 300;
   std::vector<int> order[2];

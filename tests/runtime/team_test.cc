@@ -90,8 +90,8 @@ TEST(Team, RangesOfHugeLoopsDoNotOverflow) {
   EXPECT_EQ(covered, kMost);
 }
 
-// With plain data: the thread sanitizer sees whether a loop's end comes after its bodies, and its
-// start before them.
+// The data are no atomics, so the thread sanitizer checks that a loop starts before its bodies and
+// ends after them.
 TEST(Team, HelpersThatComeAndGoRunEveryIndexOnce) {
   constexpr int kHelpers = 3;
   constexpr int64_t kCount = 500;

@@ -1,5 +1,5 @@
-// When calls share their work and when their callers compute alone: the policy on given numbers,
-// and inside the runtime with pools whose time is the test's.
+// When calls use several threads, and when their callers compute alone: the policy on given
+// numbers, and inside the runtime with pools that are as slow as the test wants.
 #include "runtime/thread_policy.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // The soak test: 16 threads with a mixed load for a given time. Every result has the bits of the
-// first one; after the warm-up nothing grows; a thread that does not move ends the test.
+// first one; after the warm-up memory does not grow; a thread that makes no progress ends the test.
 //
 //   portacl_soak SECONDS [SEED]
 #include <gtest/gtest.h>

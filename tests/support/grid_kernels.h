@@ -1,5 +1,5 @@
-// What the kernel tests of grid sampling do alike on images and on volumes: every kernel of this
-// machine against the reference, bit for bit, by each path that a test means and with each number
+// Shared by the kernel tests of grid sampling on images and on volumes: every kernel of this
+// machine against the reference, bit for bit, by each path that a test names and with each number
 // of threads.
 #ifndef PORTACL_TESTS_SUPPORT_GRID_KERNELS_H_
 #define PORTACL_TESTS_SUPPORT_GRID_KERNELS_H_
@@ -23,8 +23,8 @@
 
 namespace portacl_test {
 
-// run(c, mode) for bicubic points whose columns are from 2^24 to 2^25, where floats are two apart:
-// reflected taps are columns apart.
+// Calls run(c, mode) for bicubic points in columns from 2^24 to 2^25. Floats there are two apart,
+// so reflected taps are columns apart.
 template <class Run>
 void ForTapsApart(const Run& run) {
   Random random(41);

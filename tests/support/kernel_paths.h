@@ -34,7 +34,7 @@ auto PlanPath(const portacl::base::Kernel<Params>& kernel, const Params& params,
   return plan;
 }
 
-// Calls run(kernel, path) by the paths that the test means; run() is false where the path does not
+// Calls run(kernel, path) for the paths that the test names; run() is false if the path does not
 // serve.
 template <class Params, class Run>
 void ForPaths(const portacl::base::Kernel<Params>& kernel, const Paths& paths, const Run& run) {
@@ -48,8 +48,8 @@ void ForPaths(const portacl::base::Kernel<Params>& kernel, const Paths& paths, c
   EXPECT_TRUE(served) << kernel.name << " has no path that serves the call";
 }
 
-// That each of these paths has run so often in this test (a short run: half as often), of every
-// kernel that this CPU has.
+// Expects that each of these paths has run at least this often in this test (a short run: half as
+// often), in every kernel that this CPU has.
 template <class Params>
 void ExpectRan(std::span<const portacl::base::Kernel<Params>> kernels, const Paths& paths,
                int times = 1) {

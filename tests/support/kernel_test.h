@@ -1,5 +1,5 @@
 // What the tests of kernels share: the comparison of whole storages, random picks, and a machine
-// and a number of threads that are put back.
+// and a number of threads that are restored afterwards.
 #ifndef PORTACL_TESTS_SUPPORT_KERNEL_TEST_H_
 #define PORTACL_TESTS_SUPPORT_KERNEL_TEST_H_
 
@@ -17,8 +17,8 @@
 
 namespace portacl_test {
 
-// Same bits, and nothing written outside the view. Equal storages settle both at once: looking at
-// every element takes far longer than the kernels.
+// Same bits, and nothing written outside the view. Equal storages prove both: comparing element by
+// element takes far longer than the kernels.
 inline testing::AssertionResult SameAs(const Tensor& want, const Tensor& got) {
   if (got.bytes() == want.bytes()) return testing::AssertionSuccess();
   if (!got.GuardsIntact()) return testing::AssertionFailure() << "wrote outside the view";

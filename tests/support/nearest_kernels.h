@@ -1,5 +1,5 @@
-// What the kernel tests of nearest-exact forward and backward do alike: every kernel of this
-// machine against the reference, byte for byte.
+// Shared by the kernel tests of nearest-exact forward and backward: every kernel of this machine
+// against the reference, byte for byte.
 //
 // A Direction says what differs:
 //
@@ -44,8 +44,8 @@ inline bool RegistersHave2048Bits() {
 #endif
 }
 
-// The destination's bytes after a run by a path, or by the kernel's own choice if it is "",
-// starting from a pattern; empty where that does not serve. `taken`: the path.
+// The destination's bytes after a run by a path (or by the kernel's choice if it is ""), starting
+// from a pattern. Empty if the path does not serve. `taken`: the path.
 template <class Params>
 std::vector<unsigned char> RunNearestKernel(const base::Kernel<Params>& kernel,
                                             const Params& params, GuardedTensor& to,
@@ -76,7 +76,7 @@ typename Direction::Params NearestParams(const NearestCase& c, const NearestTabl
 }
 
 // Runs every available kernel by each path that serves the case; returns the path that the first
-// one chooses.
+// kernel chooses.
 template <class Direction>
 std::string CheckNearest(const NearestCase& c) {
   const NearestTable h(c.h_in, c.h_out, c.h_scale), w(c.w_in, c.w_out, c.w_scale);

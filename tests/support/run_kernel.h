@@ -39,8 +39,8 @@ inline int64_t DepthOf(const Shape& values, int64_t missing) {
   return values.size() == 5 ? values[2] : missing;
 }
 
-// Memory of a call, aligned to 64 bytes, between pages that fault: one call's begins behind such a
-// page, the next one's ends before one. What is left of its pages must stay as it is.
+// Memory of a call, aligned to 64 bytes, between pages that fault: in turn it begins behind such a
+// page, or ends before one. The rest of its pages must stay as it is.
 class GuardedWorkspace {
  public:
   explicit GuardedWorkspace(size_t size) : size_(size) {
@@ -76,7 +76,7 @@ class GuardedWorkspace {
   std::byte* begin_ = nullptr;
 };
 
-// By the path, or the kernel's own choice if it is "". False where that does not serve the
+// Runs by the path, or by the kernel's choice if it is "". False if that does not serve the
 // parameters.
 template <class Params>
 [[nodiscard]] bool RunKernel(const portacl::base::Kernel<Params>& kernel, const Params& params,
@@ -175,8 +175,8 @@ void SetStrides(const Tensor& tensor, std::array<int64_t, kRank>* strides) {
   std::copy_n(tensor.strides().begin(), kRank, strides->begin());
 }
 
-// On images or volumes, as the kernel does. A null output is one that the mask leaves out. What a
-// call does not read has no address and strides of 0, as a plan gives them.
+// On images or volumes, as the kernel. A null output means that the mask leaves it out. Unread
+// inputs have no address and strides of 0, as in plans.
 template <class Params>
 [[nodiscard]] bool RunGridBackward(const portacl::base::Kernel<Params>& kernel,
                                    const Tensor& grad_output, const Tensor& input,

@@ -1,17 +1,17 @@
 // `portacl-call FOLDER [FILE...]`: runs cases through the aclnn library in a folder, and through
-// the named files, for `portacl verify`. A program of its own, not linked to libportacl.so: so only
-// those libraries are loaded, and a crash costs one case.
+// the named files, for `portacl verify`. It is a separate program, not linked to libportacl.so. So
+// only those libraries are loaded, and a crash costs one case.
 //
-// Protocol. A text is a uint32 length and its bytes. At the start standard output has two texts: ""
-// or why the library cannot be used; "" or the functions that its runtime lacks for kOnTheStream. A
-// line of standard input is a case: the hardships, a decimal number (hardships.h), and the case's
-// string. A second call of the case has the seed that follows (SecondOf()). The answer to a case,
-// on standard output: uint32 number of calls, the calls, uint32 number of functions that are called
-// for the first time. Each of these has two texts, its name and its file. A call: int32 status,
-// texts for the function that failed and its message, uint32 number of outputs, and each output's
-// elements (uint64 length, bytes), dense. If no function failed, its text is "", and the message
-// names the problem, if there is one. The report of a crash may stand in place of an answer
-// (crash_report.h).
+// Protocol. A text is a uint32 length and its bytes. At the start standard output has two texts.
+// The first says why the library cannot be used, the second names the functions that its runtime
+// lacks for kOnTheStream; "" if there is nothing to say. A line of standard input is a case: the
+// hardships, a decimal number (hardships.h), and the case's string. A second call of the case has
+// the seed that follows (SecondOf()). The answer to a case, on standard output: uint32 number of
+// calls, the calls, uint32 number of functions that are called for the first time. Each of these
+// has two texts, its name and its file. A call: int32 status, texts for the function that failed
+// and its message, uint32 number of outputs, and each output's elements (uint64 length, bytes),
+// dense. If no function failed, its text is "", and the message names another problem or is "". The
+// report of a crash may take the place of an answer (crash_report.h).
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -81,8 +81,8 @@ class Library {
     return nullptr;
   }
 
-  // dlsym() also looks into libraries that a library is linked to, such as libportacl.so. That one
-  // would then be judged by itself.
+  // dlsym() also searches libraries that a library is linked to, such as libportacl.so. Then
+  // portacl would be judged by itself.
   void* FindOwn(const char* name) {
     std::string elsewhere;
     for (const Loaded& library : loaded_) {
@@ -122,9 +122,10 @@ class Library {
     }
   }
 
-  // A link in the folder to a file elsewhere counts if it is named like a library of operators.
-  // Files that lie in the folder count, except a runtime's file beside such libraries. portacl's
-  // counts too, except beside another library: it would answer for functions that this one lacks.
+  // Files in the folder count, except a runtime's file beside libraries of operators. A link to a
+  // file elsewhere counts if it is named like a library of operators. portacl's file counts too,
+  // except beside another library: there it would answer for functions that the other library
+  // lacks.
   bool IsOwn(const std::string& file) const {
     const std::string portacl = FileOf(dlsym(RTLD_DEFAULT, "portaclGetVersion"));
     bool operators = false, others = false, runtime = false, own = false;
@@ -141,8 +142,8 @@ class Library {
     return !folder_.empty() && fs::path(file).parent_path() == RealPath(folder_);
   }
 
-  // DrivingSDK's names, which portacl has in a library beside its own. A vendor's library of that
-  // name does not name the functions that portacl's asks libportacl.so for.
+  // portacl's library with DrivingSDK's names. It asks libportacl.so for functions that a vendor's
+  // library of this name does not mention.
   static bool IsPortaclsToo(const std::string& file) {
     const fs::path portacl = FileOf(dlsym(RTLD_DEFAULT, "portaclGetVersion"));
     if (fs::path(file) != portacl.parent_path() / "libcust_opapi.so") return false;

@@ -12,8 +12,8 @@
 namespace portacl::cli {
 namespace {
 
-// The gradient of the photograph's brightness through a rotation, in one dtype. Every dtype starts
-// from the same inputs, rounded to it.
+// The gradient of the photograph's brightness through a rotation, in one dtype. All dtypes start
+// from the same inputs, rounded to the dtype.
 HostTensor Gradient(const Call& call, DataType dtype) {
   return TensorOf(Ran(golden::InDType(call, dtype)), "inputGrad");
 }

@@ -7,11 +7,11 @@
 
 namespace portacl::cli {
 
-// Writes into a new file in the folder of `path`. Commit() puts it in the place of `path`;
-// until then, and if anything fails, the old file stays as it was. Without a Commit() the new
-// file goes, even if a signal ends the program (but SIGKILL, which leaves `.portacl-*.tmp`). A
-// link is followed. Other than regular files (a device, a pipe) are written in place. One at a
-// time.
+// Writes into a new file in the folder of `path`. Commit() replaces `path` by it; until
+// then, and if anything fails, the old file stays as it was. Without Commit() the new
+// file is removed, even if a signal ends the program (but SIGKILL leaves
+// `.portacl-*.tmp`). Links are followed. A device or a pipe is written in place. One
+// OutputFile at a time.
 class OutputFile {
  public:
   // Throws BadInput if no file can be made.

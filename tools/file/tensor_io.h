@@ -26,8 +26,8 @@ HostTensor LoadTensor(const TensorRequest& request);
 // How a result becomes a picture.
 enum class PictureStyle { kValues, kFlow };
 
-// Throws BadInput for a file extension that WriteTensor does not know or that cannot hold the
-// dtype: to be called before the work is done.
+// Throws BadInput if WriteTensor does not know the file extension, or such files cannot hold the
+// dtype. Call it before the work.
 void CheckOutputPath(const std::string& path, DataType dtype);
 
 // Writes the file and returns a note for its readers ("grey = 0, ...", "" for numbers).

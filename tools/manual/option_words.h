@@ -14,8 +14,8 @@ struct OptionWords {
   bool folders = false;
 };
 
-// From the type name: "FILE|ones|random:SEED" are files, `ones` and `random:`. Words in capitals
-// are values that only the user knows.
+// Made from the option's type name: "FILE|ones|random:SEED" gives files, `ones` and `random:`.
+// Words in capitals are values that only the user knows.
 OptionWords WordsOf(const CLI::Option& option);
 
 // Whether the option takes a value at all.

@@ -10,7 +10,7 @@
 
 namespace portacl::cli {
 
-// The most pixels that are read: a file of a few kilobytes may claim any number of them. Such a
+// Pictures with more pixels are not read: a file of a few kilobytes may claim any number. Such a
 // picture takes 1.2 GB at its peak (16 bits a channel), 0.8 GB of them as a float32 tensor.
 inline constexpr int64_t kMaxPixels = int64_t{1} << 26;
 inline constexpr int64_t kMaxExtent = 32768;  // per side, read and written
@@ -24,7 +24,7 @@ struct Samples {
 };
 
 // Decodes a file of either kind. Throws BadInput ("NAME: ...") if it is neither, damaged, cut
-// short, or larger than the budget: before memory is taken for it.
+// short, or larger than the budget, before memory is allocated.
 Samples DecodeSamples(std::span<const unsigned char> file, const std::string& name);
 
 bool IsPng(std::span<const unsigned char> file);

@@ -68,8 +68,7 @@ int JpegOrientation(std::span<const unsigned char> file) {
 
 Samples Upright(Samples samples, int orientation) {
   if (orientation <= 1 || orientation > 8) return samples;
-  // From stored to upright: 2 to 4 mirror and turn by halves, 5 to 8 swap the axes
-  // too.
+  // From stored to upright: 2 to 4 mirror or turn by 180 degrees, 5 to 8 swap the axes too.
   const bool swap = orientation >= 5;
   const bool flip_x = orientation == 2 || orientation == 3 || orientation == 7 || orientation == 8;
   const bool flip_y = orientation == 3 || orientation == 4 || orientation == 6 || orientation == 7;

@@ -51,8 +51,8 @@ Samples DecodeJpeg(std::span<const unsigned char> file, const std::string& name)
   samples.channels = grey ? 1 : 3;
   samples.bytes.resize(static_cast<size_t>(samples.width) * static_cast<size_t>(samples.height) *
                        static_cast<size_t>(samples.channels));
-  // A picture in many thousand passes keeps a decoder busy for hours: 500 are the most. The decoder
-  // would fill a cut picture with grey.
+  // A picture in many thousand passes would keep a decoder busy for hours: at most 500 are read. A
+  // picture that is cut short would be filled with grey.
   constexpr int kFlags = TJFLAG_ACCURATEDCT | TJFLAG_LIMITSCANS | TJFLAG_STOPONWARNING;
   if (tjDecompress2(handle.get(), file.data(), file.size(), samples.bytes.data(), samples.width, 0,
                     samples.height, grey ? TJPF_GRAY : TJPF_RGB, kFlags) != 0) {

@@ -15,7 +15,7 @@ using Shape = std::vector<int64_t>;
 int64_t CountElements(const Shape& shape, const std::string& what);
 
 // Bytes of `shape` elements of `element_size` bytes. Throws BadInput if that overflows or exceeds
-// the machine's memory. So a mistyped shape gives a message and not an out-of-memory kill.
+// the machine's memory. So a mistyped shape gives a message; the system does not kill the program.
 size_t CountBytes(const Shape& shape, size_t element_size, const std::string& what);
 
 // Strides of a dense tensor in elements, last axis fastest (or first, as Fortran stores it).

@@ -45,7 +45,7 @@ uint16_t EncodeSmall(SmallFormat format, double value) {
   std::frexp(value, &exponent);  // |value| = [0.5, 1) * 2^exponent
   exponent = std::max(exponent - 1, 1 - format.bias);
   // A multiple of the unit in the last place at this exponent. Rounding may carry into the next
-  // exponent; so the exponent's bits are added, not or-ed.
+  // exponent, so the exponent's bits are added, not or-ed.
   const double units =
       std::nearbyint(std::ldexp(std::fabs(value), format.fraction_bits - exponent));
   const double hidden = std::ldexp(1.0, format.fraction_bits);

@@ -18,8 +18,8 @@ struct GridSpec {
   uint64_t seed = 0;  // random
 };
 
-// Nothing if the text does not name a kind of grid: then it is a file. Throws BadInput if it does
-// and the value is malformed or not finite.
+// Nothing if the text does not name a kind of grid; then it is a file. Throws BadInput if it names
+// one, but the value is malformed or not finite.
 std::optional<GridSpec> ParseGridSpec(const std::string& text);
 
 // Where a grid points to and how its coordinates count.

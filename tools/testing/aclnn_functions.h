@@ -32,15 +32,15 @@ struct Failed {
 // Looks a function up as often as it is called: a few lookups a case cost less than the case.
 class AclnnFunctions {
  public:
-  // `find_own` finds an operator's functions and throws RuntimeFailure if it does not; without
-  // it they are looked up as all others.
+  // `find_own` finds an operator's functions, or throws RuntimeFailure. Without it, these functions
+  // are looked up like all others.
   explicit AclnnFunctions(FindFunction find, FindFunction find_own = {})
       : find_(std::move(find)), find_own_(find_own ? std::move(find_own) : find_) {}
 
   bool Has(const char* name) const { return find_(name) != nullptr; }
 
-  // Throws RuntimeFailure if there is none. A destructor asks only for functions that are known to
-  // be there.
+  // Throws RuntimeFailure if the function is missing. A destructor asks only for functions that
+  // were found before.
   template <class Function>
   Function* Find(const char* name) const {
     return reinterpret_cast<Function*>(Known(find_(name), name));

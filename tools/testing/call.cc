@@ -122,8 +122,8 @@ struct View {
   int64_t offset = 0;
 };
 
-// Strides of `shape` with the axes of `order` from the outermost to the innermost, each extent
-// enlarged by `padding` (for the innermost axis only).
+// Strides of `shape`; `order` has the axes from the outermost to the innermost. `padding` enlarges
+// the innermost extent.
 Shape OrderedStrides(const Shape& shape, const std::vector<size_t>& order, int64_t padding = 0) {
   Shape strides(shape.size());
   int64_t next = 1;
@@ -201,8 +201,8 @@ void StoreNumber(int32_t dtype, double value, std::byte* at) {
   cli::StoreElement(static_cast<DataType>(dtype), value, at);
 }
 
-// The image that the grid points at: the input's spatial extents, 1 if a refusal makes no sense of
-// them.
+// The image that the grid points at: the input's spatial extents, or 1 if a case of refusals has
+// none.
 GridFrame FrameOf(const Call& call, const Shape& grid) {
   GridFrame frame;
   const size_t axes = call.op->axes;
@@ -215,8 +215,8 @@ GridFrame FrameOf(const Call& call, const Shape& grid) {
   return frame;
 }
 
-// A table of levels, one behind the other, that fit among the keys; of one pixel each if there are
-// more levels than keys. Height is not below width: so a table that repeats one number in all rows
+// A table of successive levels that fit among the keys; if there are more levels than keys, each
+// has one pixel. No height is below its width, so a table that repeats one number in all rows
 // (stride 0) fits too.
 std::vector<double> LevelValues(const Call& call, size_t i) {
   const Shape& value = call.tensor("value").shape();
@@ -233,8 +233,8 @@ std::vector<double> LevelValues(const Call& call, size_t i) {
   return values;
 }
 
-// Rois: their images in turn; corners (rotated: centres, sizes) that lie, scaled, within the image
-// and up to a quarter of it beyond; angles.
+// Rois: images in turn; corners (rotated: centres, sizes) that after scaling lie in the image or up
+// to a quarter of it outside; angles.
 std::vector<double> RoiValues(const Call& call, size_t i) {
   Shape image = {1, 1, 1, 1};
   for (size_t at = 0; at < call.arguments.size(); ++at) {
@@ -408,8 +408,8 @@ std::optional<size_t> ViewTensor::FirstWrittenOutside() const {
 }
 
 std::span<const std::byte> UnwrittenElement(size_t element_size) {
-  // Little-endian. Quiet NaNs in the four floating types; what arithmetic makes has no bits but the
-  // first.
+  // Little-endian. Quiet NaNs in the four floating types, unlike the NaNs of arithmetic: these have
+  // only the first bit of the payload.
   static constexpr auto kBytes = [](auto... bytes) { return std::array{std::byte(bytes)...}; };
   static constexpr auto kOne = kBytes(0xFF);
   static constexpr auto kTwo = kBytes(0xE5, 0xFF);

@@ -1,5 +1,5 @@
-// A case with everything that it leaves out: tensors in memory with their inputs made, arrays and
-// numbers, in the order of the operator's signature.
+// A complete call made from a case: tensors in memory with their inputs, arrays and numbers, in the
+// order of the operator's signature.
 #ifndef PORTACL_TOOLS_TESTING_CALL_H_
 #define PORTACL_TOOLS_TESTING_CALL_H_
 
@@ -40,8 +40,8 @@ class ViewTensor {
   // The same elements, if this one is (N, ..., C).
   ViewTensor ChannelsFirst() const;
 
-  // The elements one behind the other. A storage of another size than the view's own is refused by
-  // an assertion of the caller's making: both are made from one case.
+  // The elements, dense. SetDense() gets as many as the view has: both come from one case.
+  // They are in row-major order.
   std::vector<std::byte> Dense() const;
   void SetDense(const std::vector<std::byte>& elements);
   std::vector<double> Values() const;

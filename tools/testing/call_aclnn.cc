@@ -37,8 +37,7 @@ aclFormat FormatOf(const std::optional<std::string>& name) {
   return ACL_FORMAT_UNDEFINED;
 }
 
-// Functions that every case needs: looked up before the first case, so that none begins without
-// them.
+// Functions that every case needs. They are looked up before the first case.
 constexpr const char* kNeeded[] = {
     "aclInit",           "aclFinalize",        "aclrtSetDevice",         "aclrtResetDevice",
     "aclrtCreateStream", "aclrtDestroyStream", "aclrtSynchronizeStream", "aclrtMalloc",
@@ -261,8 +260,8 @@ class Execution {
         this);
   }
 
-  // All inputs are staged before the first copy: that copy may be seen before the next input is
-  // there.
+  // All inputs are staged before the first copy, because the kernel might see this copy before the
+  // next input is staged.
   void StageInputs() {
     std::vector<std::byte> all;
     for (const size_t i : call_.With(Role::kInput)) {

@@ -25,14 +25,14 @@ class AclnnCaller {
   AclnnCaller& operator=(const AclnnCaller&) = delete;
 
   // Phase 1, and if that succeeds phase 2 and the copies back. Looks for forbidden writes: to
-  // inputs, masked outputs, elements beside an output's view, and memory before and after each of
-  // them and the workspace. Outputs come back all the same. Throws RuntimeFailure if the library
-  // lacks what this operator needs. With `timing` phase 2 and the wait for the stream are timed, as
-  // often as that says.
+  // inputs, masked outputs, elements beside an output's view, and memory around tensors and the
+  // workspace. Outputs are copied back even then. Throws RuntimeFailure if the library lacks what
+  // this operator needs. With `timing` phase 2 and the wait for the stream are timed, as often as
+  // that says.
   AclnnOutcome Run(Call& call, Timing* timing = nullptr);
 
-  // The same of two calls of one case with other inputs, one after the other and with hardships.
-  // The second follows if the first succeeds, unless kSecondCall is left out.
+  // The same for two calls of one case with different inputs, one after the other, with hardships.
+  // The second call follows if the first succeeds, unless kSecondCall is left out.
   std::vector<AclnnOutcome> Rehearse(Call& first, Call& second, Hardships hardships);
 
   void* stream() const { return stream_; }

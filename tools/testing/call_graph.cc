@@ -167,8 +167,8 @@ class GraphArguments {
     return scales;
   }
 
-  // Number 0 is alignCorners. The call's function lacks the others; only the flags for centres of
-  // pixels change what a graph operator computes by default.
+  // Flag 0 is alignCorners. The call's function lacks the other flags; among them, only the flags
+  // for centres of pixels change a graph operator's default.
   bool FlagOf(size_t index) const {
     const std::vector<size_t> flags = call_.With(Role::kFlag);
     const bool first = !flags.empty() && call_.arguments[flags[0]].integers.at(0) != 0;

@@ -8,7 +8,7 @@
 namespace portacl::golden {
 
 // The same maths as the call's own function. Attributes that only the graph operator has are set
-// for it. If the call gives no scale, none is set. Its inputs are handed over dense. Throws as
+// for it. If the call gives no scale, none is set. Inputs are passed as dense copies. Throws as
 // ThrowOnStatus() of cli_error.h. `type` is an operator of the call's maths, `stream` an
 // aclrtStream.
 void RunGraph(Call& call, const ops::Signature& type, void* stream, Timing& timing);

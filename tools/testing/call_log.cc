@@ -53,8 +53,8 @@ void AddArgument(const std::string& word, const std::string& place, std::vector<
   fields.push_back({word.substr(0, colon), word.substr(colon + 1), 0});
 }
 
-// The sizes that a nearest operator's function takes beside its tensors. The checks of a call found
-// them: the extents in the order (N, C, ...).
+// The sizes that functions take beside their tensors. They are the tensors' extents, in the order
+// (N, C, ...); the checks of the call made sure of that.
 void AddSizes(Case& c) {
   std::vector<Shape> shapes;
   for (size_t i = 0; i < c.arguments.size(); ++i) {
@@ -135,7 +135,7 @@ Case ShortCase(const Line& line) {
   }
 }
 
-// The line's part from kMark on, if it has one. Whatever a program writes without an end of line
+// The line's part from kMark on, if it has one. Text that a program wrote without an end of line
 // may stand before it.
 std::optional<Line> LineOf(std::string_view text, const std::string& place) {
   const size_t mark = text.find(kMark);

@@ -9,9 +9,9 @@
 
 namespace portacl::golden {
 
-// The calls of a log in the order of their first runs, equal ones once; other text in the file is
-// passed over. Each case says only what does not follow from the rest. Throws BadInput
-// ("FILE:LINE: ...") if a line is not as docs/cases.md says, or there is none.
+// The calls of a log in the order of their first runs; equal calls occur once. Other text in the
+// file is ignored. Cases leave out fields that follow from other fields. Throws BadInput
+// ("FILE:LINE: ...") if a line differs from docs/cases.md, or there is none.
 std::vector<Case> ReadCallLog(const std::string& path);
 
 }  // namespace portacl::golden

@@ -35,8 +35,8 @@ bool JoinPoints(Shape& shape, Shape& strides) {
   return true;
 }
 
-// Gives the arguments one behind the other. Arguments of the same meaning stand in the same order
-// in both APIs, form by form.
+// Gives the arguments one after the other. Form by form, arguments of the same meaning have the
+// same order in both APIs.
 class Arguments {
  public:
   Arguments(const Call& call, std::deque<PackedTensor>& packed)

@@ -15,8 +15,8 @@
 
 namespace portacl::golden {
 
-// A tensor with levels and points, if its strides do not let this API see both as one axis: its
-// elements one behind the other.
+// A dense copy of a tensor with levels and points, needed if strides do not let this API take both
+// as one axis.
 struct PackedTensor {
   size_t argument;
   std::vector<std::byte> elements;
@@ -51,8 +51,8 @@ void RunNative(Call& call);
 // The same, timed, and without the case in the message.
 void RunNative(Call& call, Timing& timing);
 
-// The kernel that portacl would run the call with, "avx2:x2"; "" if it is refused. For bytes, which
-// this API lacks, the kernel that copies them, even if the call is refused.
+// The kernel that portacl would run the call with, "avx2:x2"; "" if it is refused. This API lacks
+// bytes: for them, the kernel that copies them, even if the call is refused.
 std::string KernelOf(const Call& call);
 
 }  // namespace portacl::golden

@@ -63,8 +63,8 @@ void AddFaults(const std::vector<CaseVerdict>& verdicts, std::vector<std::string
 
 // ---- where errors lie ---------------------------------------------------------------------------
 
-// In how many outputs all errors are there, and in how many some errors are elsewhere. An axis with
-// one index says nothing.
+// Counts the outputs with all errors at this place, and the outputs with errors elsewhere. Axes
+// with one index do not count.
 struct Place {
   size_t here = 0, elsewhere = 0;
 };

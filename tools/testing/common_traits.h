@@ -9,13 +9,13 @@
 
 namespace portacl::golden {
 
-// The traits of a case beside its values: "dtype float16", "paddingMode border", "a layout (input
+// The traits of a case, except its values: "dtype float16", "paddingMode border", "a layout (input
 // flipped)", "scales", "W 1", "C above 16", ...
 std::vector<std::string> TraitsOf(const Case& c);
 
 // Sentences, the most telling first: kinds of faults, the places in the tensors where all errors
-// lie, traits of all failing cases, and traits of these alone. The last two need a case that
-// passed; all but the first need two that failed.
+// lie, traits of all failing cases, and traits of failing cases only. The last two need a passed
+// case; all but the first need two failed cases.
 std::vector<std::string> CommonTraits(const std::vector<CaseVerdict>& verdicts);
 
 }  // namespace portacl::golden

@@ -1,4 +1,5 @@
-// The handler, which allocates nothing, and the report that another process makes of its text.
+// The handler, which allocates nothing and writes a text, and the report that another process makes
+// from the text.
 //
 // The text: a line about the address, then "FUNCTION OFFSET FILE" for each frame, the innermost
 // first, "?" if no function is known.

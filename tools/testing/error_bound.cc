@@ -1,5 +1,5 @@
-// Which error_bound_<family>.cc sums an operator's terms; their bound is BoundOf() of
-// error_bound_sum.h. And the ULP.
+// Chooses the error_bound_<family>.cc that sums an operator's terms (BoundOf() of error_bound_sum.h
+// gives the bound). Computes the ULP.
 #include "tools/testing/error_bound.h"
 
 #include <algorithm>

@@ -25,13 +25,13 @@
 
 namespace portacl::golden {
 
-// One output, row-major. If the bound is infinity, every value is right (the order of the additions
-// decides, as in a sum that overflows). If the value is NaN, only NaN is right.
+// One output, row-major. If the bound is infinity, every value is right: the order of additions
+// decides, as in a sum that overflows. If the value is NaN, only NaN is right.
 struct Exact {
   std::vector<double> value, bound;
 };
 
-// For each of the call's outputs, in order; empty vectors for one that the mask leaves out. The
+// For each output of the call, in order; an output that the mask leaves out has empty vectors. The
 // same bits on every machine: sums in double, for DOUBLE in quadruple precision.
 std::vector<Exact> ExactOutputs(const Call& call);
 

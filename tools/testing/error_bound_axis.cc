@@ -195,15 +195,15 @@ bool IsSteady(Wide here, Wide there) {
   return (here > 0 && there > 0) || (here < 0 && there < 0);
 }
 
-// Enters into `taps` the changes if the point is moved to where it has `moved`. Only the middle and
-// both ends are looked at. A smooth weight can change a little more between them: half as much
-// again is allowed.
+// Enters into `taps` the changes if the point is moved and has the taps `moved`. Only the middle
+// and both ends of a move are computed. A smooth weight can change a little more between them: half
+// as much again is allowed.
 //
-// The magnitudes are the larger ones of both places, because they jump if a point passes a node. At
-// the distance 1 the terms of Keys' inner piece have the magnitude 5/4 + 9/4 + 1 = 4.5, the outer
-// piece's 3/4 + 15/4 + 6 + 3 = 13.5. At the distance 2 - e the weight is about 3/4 e^2, so its
-// spread says nothing. But it is the rest of 6 - 15 + 12 - 3: its rounding error is eps * 36, and
-// the tap at 2 + e does not exist.
+// Of the two places' magnitudes the larger one is taken, because magnitudes jump if a point passes
+// a node. At the distance 1 the terms of Keys' inner piece have the magnitude 5/4 + 9/4 + 1 = 4.5,
+// the outer piece's 3/4 + 15/4 + 6 + 3 = 13.5. At the distance 2 - e the weight is about 3/4 e^2,
+// so its spread says nothing. But it is the rest of 6 - 15 + 12 - 3: its rounding error is eps *
+// 36, and the tap at 2 + e does not exist.
 template <class Wide>
 void AddSpread(const std::vector<Tap<Wide>>& moved, std::vector<Tap<Wide>>& taps) {
   constexpr double kBetween = 1.5;

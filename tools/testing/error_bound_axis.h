@@ -1,5 +1,5 @@
-// One axis of a sampling point. The place that a coordinate means is in the operator's arithmetic.
-// The taps there, with their weights and derivatives, are in the arithmetic of error_bound.h.
+// One axis of a sampling point. The coordinate's place is computed in the operator's arithmetic;
+// the taps, weights and derivatives in the arithmetic of error_bound.h.
 #ifndef PORTACL_TOOLS_TESTING_ERROR_BOUND_AXIS_H_
 #define PORTACL_TOOLS_TESTING_ERROR_BOUND_AXIS_H_
 
@@ -37,8 +37,8 @@ template <class Wide>
 struct AxisPoint {
   Reach reach = Reach::kInside;
   bool wild = false;  // so far outside that rounding decides where a fold ends
-  // `replaced`: outside the image, if the rule replaces such points. `at_edge`: so near the edge
-  // that rounding decides.
+  // `replaced`: the point is outside the image, and the rule replaces such points. `at_edge`: it is
+  // so near the edge that rounding decides.
   bool replaced = false, at_edge = false;
   std::vector<Tap<Wide>> taps;
 };

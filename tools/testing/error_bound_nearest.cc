@@ -7,7 +7,7 @@ namespace portacl::golden {
 namespace {
 
 // Where an index of the large tensor comes from in the small one, by the documented rule. The same
-// formula in exact arithmetic and in double now and then differs from it by one.
+// formula in exact arithmetic or in double sometimes differs by one.
 struct Source {
   int64_t index;
   int64_t low, high;  // of the three
@@ -40,7 +40,7 @@ Source SourceOf(bool exact, int64_t o, int64_t small, int64_t large, double scal
 }
 
 // The elements of the small tensor that an element of the large one belongs to. The rule gives
-// `index`; there are `others` if the three ways to calculate disagree.
+// `index`; `others` has more elements if the three ways to calculate disagree.
 struct Match {
   int64_t index = 0;
   std::vector<int64_t> others;

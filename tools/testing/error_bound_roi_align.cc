@@ -110,8 +110,8 @@ class RoiAlign {
       }
     };
     if (columns_ == 6) return ForTurned(roi, ph, pw, add);
-    // An element that several samples name is one term. Infinity times its weight is not NaN if
-    // only one of its samples has the weight 0.
+    // An element that several samples use is one term: infinity times its summed weight is not NaN
+    // if only one sample has the weight 0.
     const int64_t roundings = 3 * (roi.along_y.count + roi.along_x.count);
     const auto rows = TapsOf(roi.along_y, ph, image_.shape()[2]);
     const auto columns = TapsOf(roi.along_x, pw, image_.shape()[3]);

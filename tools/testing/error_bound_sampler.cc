@@ -32,8 +32,8 @@ struct Point {
   std::vector<Pixel<Wide>> pixels;
 };
 
-// How much a term may change, for a finite or an infinite value. If an infinite value's weight
-// cannot change sign, not at all; else without limit.
+// How much a term may change. For an infinite value: not at all if its weight cannot change sign,
+// else without limit.
 double SpreadOf(double spread, bool steady, double value) {
   if (spread == 0) return 0;
   if (std::isfinite(value)) return spread * std::fabs(value);

@@ -24,8 +24,8 @@ size_t RoundUp(size_t value, size_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
 }
 
-// The pattern changes from byte to byte, so that neither a run of equal bytes nor a copy of the
-// neighbours passes for it.
+// The pattern changes from byte to byte. So a run of equal bytes, or a copy of neighbouring bytes,
+// differs from it.
 std::byte CanaryAt(Canary canary, size_t i) {
   if (canary == Canary::kNaN) return std::byte{0xFF};
   if (canary == Canary::kZero) return std::byte{0};

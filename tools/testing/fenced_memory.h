@@ -34,8 +34,8 @@ Fence FenceIn(void* memory, size_t size, Edge edge, size_t alignment, Canary can
 std::vector<std::byte> CanariesBefore(const Fence& fence);
 std::vector<std::byte> CanariesAfter(const Fence& fence);
 
-// "" if both sides are whole; "was written 4 bytes past its end (its first byte there is 24)".
-// The spans are copies of the bytes on either side.
+// "" if both sides are unchanged, else "was written 4 bytes past its end (its first byte there is
+// 24)". The spans are copies of the bytes on either side.
 std::string DescribeBroken(const Fence& fence, const std::vector<std::byte>& before,
                            const std::vector<std::byte>& after);
 
@@ -43,9 +43,9 @@ std::string DescribeBroken(const Fence& fence, const std::vector<std::byte>& bef
 // A device's memory is not. In guard mode memory is guarded already.
 bool CanBeWatched(const void* data, size_t size);
 
-// Takes access away for as long as it lives. If `sides` is set, nobody can access the whole pages
-// on both sides of fences. After Freeze() nobody can write the data. An access is noticed and then
-// let through: the kernel comes to its end. One at a time.
+// Takes access away for as long as it lives. If `sides` is set, the whole pages on both sides of
+// fences cannot be accessed. After Freeze() the data cannot be written. An access is noticed, then
+// allowed, so that the kernel can finish. One object at a time.
 class WatchedMemory {
  public:
   // Watches nothing if `can_be_watched` is false.

@@ -33,9 +33,10 @@ void SetScales(Case& c, const std::vector<double>& scales) {
   }
 }
 
-// Scales that are not the quotients of the sizes, for one axis and for all, different along each.
-// They are above, at and below 1, whole and not, with sizes that grow, stay and shrink. Some are so
-// large that the last source would lie past the end, some so small that few are used.
+// Scales that are not the quotients of the sizes, for one axis and for all axes, different along
+// each. They are above, at and below 1, integers and fractions, with sizes that grow, stay and
+// shrink. Some are so large that the last source would lie past the end, some so small that few
+// sources are used.
 void AddScales(const Case& base, std::vector<Case>& cases) {
   const size_t axes = base.op->axes;
   struct Sizes {
@@ -120,8 +121,8 @@ void AddResizedShapes(const Case& base, bool empty, std::vector<Case>& cases) {
   AddExtentsOfOne(base, cases);
 }
 
-// Sizes that grow and shrink by other ratios along each axis, with whole ratios and others, that
-// stay, and with values that are not finite.
+// Sizes that grow and shrink by different ratios along each axis (integers and fractions), sizes
+// that stay, and values that are not finite.
 void AddRatios(const Case& base, std::vector<Case>& cases) {
   constexpr int64_t kSizes[][2] = {{5, 5}, {4, 8}, {3, 12}, {12, 3}, {24, 5}, {5, 24}, {17, 16}};
   const size_t axes = base.op->axes, count = std::size(kSizes);

@@ -77,9 +77,9 @@ class RefusalMaker {
     }
   }
 
-  // Whether an extent of a tensor follows from nothing else. Such are the extents of the image that
-  // a forward operator reads, all extents of nearest-exact's gradient, and extents that no other
-  // parameter has.
+  // True if no other argument determines an extent of a tensor. This holds for the image that a
+  // forward operator reads, for all extents of nearest-exact's gradient, and for extents that no
+  // other parameter has.
   bool IsFree(size_t i, size_t axis) const {
     const OperatorRow& op = *base_.op;
     if (op.family == Family::kOther) return StandsAlone(Symbols(op.parameters[i])[axis]);

@@ -255,8 +255,8 @@ class SetFolder {
       if (!IsDone(i)) ++resumed_;
       lines_[i] = entry;
     }
-    // A line that the interruption cut in two must not be continued. A case that was moved to its
-    // place but not yet noted is made again.
+    // A line that was cut by the interruption must not be continued. If a case was moved to its
+    // place but not noted, it is made again.
     if (begin < text.size()) fs::resize_file(path, begin);
     std::error_code ignored;
     for (size_t i = 0; i < cases_.size(); ++i) {
@@ -265,8 +265,8 @@ class SetFolder {
     return true;
   }
 
-  // A line of the record: a case's number and its entry of the manifest. Throws if it is
-  // neither.
+  // Reads a line of the record: a case's number and its entry of the manifest. Throws if it is not
+  // such a line.
   std::pair<size_t, std::string> DoneCase(const std::string& line) const {
     size_t i = cases_.size();
     const char* const end = line.data() + line.size();

@@ -43,8 +43,8 @@ struct GoldenOptions {
   std::function<void(int done)> on_case_done{};
 };
 
-// Writes the set, or goes on with an interrupted one; the bytes are the same either way. Throws
-// BadInput if DIR holds something else, and then removes its own files.
+// Writes the set, or continues an interrupted one; the bytes are the same either way. Throws
+// BadInput if DIR holds something else, and removes its own files then.
 struct GoldenSummary {
   size_t cases = 0, resumed = 0;
   uint64_t bytes = 0;  // of the files written now

@@ -1,6 +1,6 @@
-// Hardships: conditions that a library under test meets beside its arguments. A right kernel does
-// not notice them. A kernel that is right only without one of them has the fault that its row
-// names.
+// Hardships: difficult conditions, beside the arguments, for a library under test. A correct kernel
+// is not affected. If a kernel is right only without a hardship, it has the fault that the
+// hardship's row names.
 #ifndef PORTACL_TOOLS_TESTING_HARDSHIPS_H_
 #define PORTACL_TOOLS_TESTING_HARDSHIPS_H_
 

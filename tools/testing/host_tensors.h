@@ -10,8 +10,8 @@
 namespace portacl::golden {
 
 // The call of a case on these inputs, in the order of the signature. Inputs keep their own dtype,
-// shapes and strides, whatever the case says. The rest follows as in LayOutCall(). For whole
-// numbers, a host tensor tells the shape alone.
+// shapes and strides, whatever the case says. The rest follows as in LayOutCall(). For integer
+// tensors, a host tensor gives only the shape.
 Call CallOn(Case c, const std::vector<cli::HostTensor>& inputs);
 
 // A copy of a tensor, dense.

@@ -68,8 +68,8 @@ const char* ResizedPattern(std::string_view symbols, size_t axes) {
   return (symbols.ends_with(",O*") ? kLarge : kSmall)[axes - 1];
 }
 
-// Resizing functions that the native API alone has: makes their rows like the others. They get a
-// rank and a scale for each axis, and lose the flag antialias, which they need not be told.
+// For resizing functions of the native API alone: makes their rows like the other rows. They get a
+// rank and a scale for each axis, and lose the flag antialias, which follows from the function.
 void SettleAxes(OperatorRow& row) {
   static constexpr const char* kScales[] = {"scalesD", "scalesH", "scalesW"};
   std::vector<Parameter> settled;

@@ -27,9 +27,9 @@ enum class Role {
 struct Parameter {
   const char* name;  // as in the aclnn signature
   Role role;
-  // Tensors and kInts: the extents by symbol, "N,C,OH,OW". An argument that a case leaves out is
-  // made from the given ones. kInteger: one such extent, or "". kMode: the words for 0, 1, ...,
-  // "bilinear|nearest".
+  // Tensors and kInts: the extents by symbol, "N,C,OH,OW". If a case leaves out an argument, it is
+  // made from the given arguments. kInteger: one such extent, or "". kMode: the words for 0, 1,
+  // ..., "bilinear|nearest".
   const char* pattern = "";
   bool is_grid = false;  // a tensor of sampling points
   bool narrow = false;   // kReal: the function takes a float
@@ -41,8 +41,8 @@ struct Parameter {
   std::optional<int32_t> dtype = {};
 };
 
-// The maths of an operator, for any number of spatial axes. kOther: maths of its own; its signature
-// tells all that cases need.
+// The maths of an operator, for any number of spatial axes. kOther: other maths; cases are made
+// from the signature alone.
 enum class Family {
   kNearestExact,
   kNearest,

@@ -34,8 +34,9 @@ std::string ProgramPath() {
   throw cli::RuntimeFailure(fmt::format("{}: portacl-call is not there", here.string()));
 }
 
-// This process's environment, with the library's folder first in the list of library folders. One
-// thread for portacl's operators if nothing else is asked for: cases run side by side.
+// This process's environment, with the library's folder first in the list of library folders.
+// portacl's operators get one thread unless another number is asked for, because cases run side by
+// side.
 std::vector<std::string> Environment(const std::string& folder) {
   std::vector<std::string> variables = {"PORTACL_NUM_THREADS=1"};
   std::string path = folder;

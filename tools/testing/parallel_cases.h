@@ -8,8 +8,8 @@
 namespace portacl::golden {
 
 // Calls task(i) for each i in [0, count) on `jobs` threads (0: one for each CPU). Tasks begin in
-// rising order. Operators run on one thread each meanwhile. on_done(how many) is called on one
-// thread at a time. The first exception ends it and is thrown again here.
+// ascending order. Meanwhile each operator runs on one thread. on_done(number of finished tasks) is
+// called on one thread at a time. The first exception ends the loop and is thrown again here.
 void ForEachCase(size_t count, int jobs, const std::function<void(int)>& on_done,
                  const std::function<void(size_t)>& task);
 

@@ -24,8 +24,8 @@ struct Layout {
   int64_t lead = 1, height = 1, width = 1, trail = 1;
 };
 
-// gridGrad has its axes last (N, OH, OW, 2), the others (N, C, H, W). A volume is a stack of
-// slices, each a plane of its own.
+// gridGrad has its coordinates last (N, OH, OW, 2); other outputs are (N, C, H, W). A volume is a
+// stack of slices, and each slice is a plane.
 Layout LayoutOf(const Shape& shape, bool points_first) {
   Layout layout;
   const size_t last = points_first ? shape.size() - 1 : shape.size();

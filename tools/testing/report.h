@@ -11,10 +11,10 @@
 
 namespace portacl::golden {
 
-// The picture plane of an output: its spatial axes, of a gridGrad its points, of a volume a slice.
-// `golden` and `actual` are the plane (image, channel, slice) where the error is largest; `excess`
-// is the largest error / bound of all planes. At most kMostCells cells a side: a cell is the
-// element that is farthest from 0.
+// The picture of an output's plane: the spatial axes, the points of a gridGrad, or a slice of a
+// volume. `golden` and `actual` are the plane (image, channel, slice) where the error is largest;
+// `excess` is the largest error / bound of all planes. At most kMostCells cells a side: a cell is
+// the element that is farthest from 0.
 struct OutputPicture {
   static constexpr int64_t kMostCells = 40;
   int64_t height = 0, width = 0;               // in cells

@@ -37,8 +37,8 @@ double LargestFinite(DataType dtype) {
                                         : 0x1.FFFFFFFFFFFFFp1023;
 }
 
-// The small-value rule of kStat: if |g| is below this, a relative error means nothing, and the
-// error counts against it.
+// The small-value rule of kStat: if |g| is below this value, a relative error means nothing: then
+// the error is divided by this value.
 double SmallValue(DataType dtype) {
   return dtype == DataType::kFloat64 ? 0x1p-40 : cli::ComparisonThreshold(dtype);
 }

@@ -27,8 +27,8 @@ struct StandardOptions {
   double rtol = 0, atol = 0;
   int64_t ulp = 0;
   double factor = 2;
-  // Results come from memory that began as UnwrittenElement() (call.h). An element that is still
-  // that is wrong, whatever is wanted, and is called unwritten.
+  // Results come from memory that was filled with UnwrittenElement() (call.h). An element that
+  // still has this value is wrong, whatever is expected, and is called unwritten.
   bool knows_unwritten = false;
 };
 // "within the bound", "within 3 ULP", ...

@@ -24,8 +24,8 @@ namespace {
 
 // After so many cases of a function without an answer in time, nobody waits for more of them.
 constexpr int kMostHangs = 3;
-// How many cases of a function that fail are looked at for the kind of fault, and after how many
-// without one no more.
+// How many failing cases of a function are examined for the kind of fault, and after how many cases
+// without a finding this ends.
 constexpr int kMostLooks = 20, kMostInVain = 2, kMostInVainOfAll = 8;
 
 // As many processes as cases run at a time; each case borrows one.
@@ -182,9 +182,10 @@ void JudgeFolder(const GoldenCase& golden, const VerifyOptions& options, ReportR
   }
 }
 
-// PORTACL_IMPL forces a family of portacl's kernels, here and in a portacl under test: golden
-// results would come from the kernels that they judge. So they are ref's. Cases with a kernel
-// outside the family are counted: ref stands in for calls that the family does not serve.
+// PORTACL_IMPL forces portacl's kernels of one name, here and in a portacl under test. Golden
+// results would then come from the kernels that they judge; so golden results take "ref". Cases
+// that run on other kernels are counted, because "ref" computes calls that the forced kernel does
+// not serve.
 class ForcedImpl {
  public:
   ForcedImpl(const std::vector<Case>& cases, const VerifyOptions& options)
@@ -270,8 +271,8 @@ class FaultFinder {
     return true;
   }
 
-  // Brings hardships back one by one. If one makes the kernel wrong, its fault is named.
-  // kOnTheStream does not come back alone: before phase 1 the stream has not written the inputs.
+  // Turns hardships on again one by one. If one makes the kernel wrong, its fault is named.
+  // kOnTheStream is never alone, because before phase 1 the stream has not written the inputs.
   std::string SeveralFaults(const Wanted& wanted) const {
     Hardships borne = 0;
     std::string faults;

@@ -1,6 +1,6 @@
 // The aclnn API in tests: handles that free themselves, tensors in device memory with guards, one
-// struct per operator call whose members a test may spoil, and a fixture that restores settings.
-// Header-only: programs that are linked without the API include tests/support too.
+// struct per operator call, with members that a test may spoil, and a fixture that restores
+// settings. Header-only, because programs without the API include tests/support too.
 #ifndef PORTACL_TESTS_SUPPORT_API_ACL_FIXTURE_H_
 #define PORTACL_TESTS_SUPPORT_API_ACL_FIXTURE_H_
 
@@ -295,7 +295,7 @@ void ExpectEveryRowIsRefused(const Call& good, const std::vector<CheckRow<Call>>
   }
 }
 
-// Every pair of rows: the earlier one is what is reported. It is broken last, so that the later one
+// Breaks every pair of rows: the earlier row is reported. It is broken last, so that the later one
 // cannot repair it.
 template <class Call>
 void ExpectRowsAreCheckedInOrder(const Call& good, const std::vector<CheckRow<Call>>& rows) {
@@ -317,8 +317,8 @@ void ExpectRowsAreCheckedInOrder(const Call& good, const std::vector<CheckRow<Ca
 
 // ---- fixture -----------------------------------------------------------------------------------
 
-// Device 0 and a stream, made before the members of derived fixtures; the process-wide settings are
-// the defaults before and after each test.
+// Device 0 and a stream, made before the members of derived fixtures. Process-wide settings have
+// their defaults before and after each test.
 template <class Base = testing::Test>
 class AclTestOn : public Base {
  protected:

@@ -1,6 +1,6 @@
 // Test bodies that need a process of their own: the library reads its environment once, and some
-// tests end the process. Such tests are in suites called ...Child or ...DeathTest, by which name
-// script/check arm64 leaves them out: its emulator cannot start a program.
+// tests end the process. Their suites are named ...Child or ...DeathTest, so that script/check
+// arm64 can leave them out: its emulator cannot start a program.
 #ifndef PORTACL_TESTS_SUPPORT_API_CHILD_PROCESS_H_
 #define PORTACL_TESTS_SUPPORT_API_CHILD_PROCESS_H_
 
@@ -33,8 +33,8 @@ inline std::string PathForChildren(const std::string& name) {
 
 }  // namespace portacl_test
 
-// Runs `body`, a call, in a fresh process with an environment; it fails where an expectation in it
-// fails. The process runs this test from its start, so nothing before it may touch the library.
+// Runs `body`, a call, in a new process with an environment; fails if an expectation in it fails.
+// The process runs this test from its start, so code before this macro must not touch the library.
 #define PORTACL_IN_CHILD(environment, body)               \
   do {                                                    \
     testing::FLAGS_gtest_death_test_style = "threadsafe"; \

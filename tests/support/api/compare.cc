@@ -7,8 +7,8 @@
 namespace portacl_test {
 namespace {
 
-// Calls `agrees(index)` for every element, and `explain(index, result)` for the first where it is
-// false. Apart: numbers as text took half the time of all tests.
+// Calls `agrees(index)` for every element, and `explain(index, result)` for the first element for
+// which it is false. Two functions, because making text of numbers took half the time of all tests.
 template <class Agrees, class Explain>
 testing::AssertionResult ForAll(const Tensor& got, const Agrees& agrees, const Explain& explain) {
   int64_t failures = 0;

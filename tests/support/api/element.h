@@ -57,7 +57,7 @@ inline std::ostream& operator<<(std::ostream& out, Element element) {
 double Load(Element element, const void* address);
 
 // Rounds once, to nearest even, overflow to infinity, and stores. Integers: truncated, saturated to
-// 64 bits, of which the low ones are stored, NaN as 0; BOOL: 1 where the value is not 0.
+// 64 bits, and the low bits stored; NaN is 0. BOOL: 1 if the value is not 0.
 void Store(Element element, double value, void* address);
 
 // `value` after Store and Load.

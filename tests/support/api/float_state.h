@@ -10,8 +10,8 @@
 
 namespace portacl_test {
 
-// Sets a rounding mode for its life, and on x86-64, where asked for, that subnormals count as 0
-// and that operations on NaN raise SIGFPE.
+// Sets a rounding mode during its life. On x86-64, if asked for, subnormals also count as 0, and
+// operations on NaN raise SIGFPE.
 class FloatState {
  public:
   explicit FloatState(int rounding, bool flush = false, bool trap = false) {

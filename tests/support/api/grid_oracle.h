@@ -1,6 +1,6 @@
 // Grid sampling of images and volumes and its gradients in double (long double for DOUBLE), from
-// coordinates in the operator's own arithmetic: every sum with what is needed to judge another
-// one's error.
+// coordinates in the operator's own arithmetic. Each sum comes with the numbers that judge a
+// result's error.
 #ifndef PORTACL_TESTS_SUPPORT_API_GRID_ORACLE_H_
 #define PORTACL_TESTS_SUPPORT_API_GRID_ORACLE_H_
 

@@ -9,7 +9,7 @@
 
 namespace portacl_test {
 
-// Where `value` breaks `schema` first, as "path: reason"; "" where it does not. Throws
+// The first place where `value` breaks `schema`, as "path: reason"; "" if there is none. Throws
 // std::invalid_argument for a keyword that it does not know.
 inline std::string SchemaError(const nlohmann::json& value, const nlohmann::json& schema,
                                const std::string& path = "$") {

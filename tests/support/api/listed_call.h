@@ -87,8 +87,8 @@ inline double NumberOf(const Parameter& parameter, const std::vector<int64_t>& e
   return number && parameter.unset != nullptr ? std::atof(parameter.unset) : 0;
 }
 
-// Arguments of a good call. Tensors have the first dtype and format that atlas-a2 lists and lie one
-// behind the other in `memory`.
+// Arguments of a good call. Tensors have the first dtype and format that atlas-a2 lists, and follow
+// each other in `memory`.
 inline std::vector<Argument> GoodArguments(const Signature& function, const Extents& extents,
                                            void* memory) {
   std::vector<Argument> arguments;
@@ -116,8 +116,8 @@ inline std::vector<Argument> GoodArguments(const Signature& function, const Exte
   return arguments;
 }
 
-// Makes levels of deformable attention, of which the memory holds zeros, one pixel large: they fit
-// among the keys.
+// Makes levels of deformable attention one pixel large, so that they fit among the keys (memory
+// holds zeros).
 inline void FillLevels(const Signature& function, const std::vector<Argument>& arguments) {
   for (size_t at = 0; at < arguments.size(); ++at) {
     if (function.parameters[at].name != std::string_view("spatialShape")) continue;
@@ -130,7 +130,7 @@ inline void FillLevels(const Signature& function, const std::vector<Argument>& a
   }
 }
 
-// The handles of a call's arguments, which it gives one behind the other as the types of a
+// The handles of a call's arguments; gives them one after the other with the types of a
 // signature.
 class Handles {
  public:

@@ -1,5 +1,5 @@
-// The resizing functions of the aclnn API in tests, row by row, and a call of any whose members a
-// test may spoil.
+// The resizing functions of the aclnn API in tests, row by row, and a call with members that a test
+// may spoil.
 #ifndef PORTACL_TESTS_SUPPORT_API_RESIZE_CALL_H_
 #define PORTACL_TESTS_SUPPORT_API_RESIZE_CALL_H_
 

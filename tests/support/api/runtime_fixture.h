@@ -1,5 +1,5 @@
-// The runtime's C API in tests: a device with a stream, and tasks that a test holds and lets go.
-// Header-only: programs that are linked without the API include tests/support too.
+// The runtime's C API in tests: a device with a stream, and tasks that a test stops and releases.
+// Header-only, because programs without the API include tests/support too.
 #ifndef PORTACL_TESTS_SUPPORT_API_RUNTIME_FIXTURE_H_
 #define PORTACL_TESTS_SUPPORT_API_RUNTIME_FIXTURE_H_
 

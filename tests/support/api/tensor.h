@@ -41,8 +41,8 @@ inline std::ostream& operator<<(std::ostream& out, Layout layout) { return out <
 int64_t ProductOf(const Shape& shape);
 std::string ToString(const Shape& shape);
 
-// Memory that begins a cache line, as tensors of real programs do: kernels may write whole lines at
-// once there, and at Layout::kOffset not.
+// Memory that begins at a cache line, as tensors of real programs do. So kernels may write whole
+// lines at once (not at Layout::kOffset).
 template <class T>
 struct LineAllocator {
   using value_type = T;

@@ -52,7 +52,7 @@ class OneThreadPool final : public LentPool {
   }
 };
 
-// Tasks in an order that changes from loop to loop, each on a thread of its own; a few begin only
+// Runs tasks in an order that changes from loop to loop, each on its own thread. A few begin only
 // when others are over.
 class OddOrderPool final : public LentPool {
  public:

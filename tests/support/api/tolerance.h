@@ -1,5 +1,5 @@
 // How far a result may be from the exact one: one function of (operator, element type), with its
-// reason, and nothing else in the tests decides a tolerance.
+// reason. Nothing else in the tests decides a tolerance.
 #ifndef PORTACL_TESTS_SUPPORT_API_TOLERANCE_H_
 #define PORTACL_TESTS_SUPPORT_API_TOLERANCE_H_
 
@@ -12,8 +12,8 @@ namespace portacl_test {
 enum class Operator { kNearestExact, kNearestExactBackward, kGridSampler, kGridSamplerBackward };
 
 // An exact sum: its value, the sum of its terms' magnitudes and the number of terms. For bicubic a
-// weight's magnitude is that of its polynomial's terms, since they cancel: up to 36 for weights
-// that are themselves below 1.
+// weight's magnitude is the sum of its polynomial's magnitudes, because the terms cancel: up to 36
+// for weights below 1.
 struct ExactSum {
   long double value = 0;
   long double magnitude = 0;
@@ -34,8 +34,8 @@ struct ExactSum {
 // added with one rounding (eps/2 of a partial sum, which is at most sum|terms|), and reaches its
 // sum through at most 8 more roundings (differences, weights, products): (n + 8) * eps/2 *
 // sum|terms| to first order. Then the result is rounded to the element type: half of its distance
-// to a neighbour. For gridGrad n is 16 + the number of 16-channel blocks: the lanes' tree and what
-// the derivative adds. eps is that of the arithmetic: float, or double for DOUBLE.
+// to a neighbour. For gridGrad n is 16 + the number of 16-channel blocks, for the lanes' tree and
+// the derivative. eps belongs to the arithmetic: float, or double for DOUBLE.
 inline long double AllowedError(Operator op, Element element, const ExactSum& exact) {
   if (op == Operator::kNearestExact || op == Operator::kNearestExactBackward) return 0;
   const long double half_epsilon = ComputeEpsilon(element) / 2;
