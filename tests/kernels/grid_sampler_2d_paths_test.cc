@@ -448,8 +448,8 @@ TEST_F(GridSamplerPaths, SamplingOfFewChannelsIsDirect) {
     EXPECT_EQ(path(Interpolation::kBilinear, 5, 1), "slab");
     EXPECT_EQ(path(Interpolation::kBicubic, 3, 1), "direct");
     EXPECT_EQ(path(Interpolation::kBicubic, 4, 1), "slab");
-    EXPECT_EQ(path(Interpolation::kBilinear, 1, 3), "direct");
-    EXPECT_EQ(path(Interpolation::kBilinear, 2, 3), "slab");
+    EXPECT_EQ(path(Interpolation::kBilinear, 4, 3), "direct");
+    EXPECT_EQ(path(Interpolation::kBilinear, 5, 3), "slab");
   }
   EXPECT_EQ(path(Interpolation::kNearest, 32, 1), "direct");
   EXPECT_EQ(path(Interpolation::kNearest, 33, 1), "slab");
@@ -476,6 +476,41 @@ TEST_F(GridSamplerPaths, KernelsWithoutWindowsChooseAsOnMachinesWithoutThem) {
   if (chosen == 0) GTEST_SKIP() << "this CPU has the reference kernel alone";
 }
 
+// Of as many points as pixels, or of a number of pixels a point.
+TEST_F(GridSamplerPaths, SamplingOfChannelsLastIsDirectForFewChannelsAndPoints) {
+  const auto path = [](Interpolation interpolation, int64_t channels, int64_t pixels,
+                       DType dtype = DType::kFloat) {
+    portacl::ops::GridSampler2DParams p;
+    p.shape = ShapeOf(1, channels, 240, 240, 1, 240 * 240 / pixels);
+    p.shape.interpolation = interpolation;
+    p.shape.dtype = dtype;
+    p.input_stride = {240 * 240 * channels, 1, 240 * channels, channels};
+    p.grid_stride = {2 * p.shape.ow, 2 * p.shape.ow, 2, 1};
+    p.output_stride = {p.shape.ow * channels, 1, p.shape.ow * channels, channels};
+    return std::string(portacl::cpu::PlanGridSampler2D(p, true, "")->path);
+  };
+  for (const Machine& machine : {kZen3, kZen4}) {  // slow gathers
+    On(machine);
+    EXPECT_EQ(path(Interpolation::kNearest, 4, 1), "direct");
+    EXPECT_EQ(path(Interpolation::kNearest, 6, 1), "slab");
+    EXPECT_EQ(path(Interpolation::kNearest, 6, 2), "direct");
+    EXPECT_EQ(path(Interpolation::kNearest, 64, 4), "direct");
+    EXPECT_EQ(path(Interpolation::kNearest, 3, 1, DType::kBFloat16), "slab");
+    EXPECT_EQ(path(Interpolation::kBilinear, 2, 1), "direct");
+    EXPECT_EQ(path(Interpolation::kBilinear, 3, 1), "slab");
+    EXPECT_EQ(path(Interpolation::kBilinear, 3, 2), "direct");
+    EXPECT_EQ(path(Interpolation::kBilinear, 64, 12), "direct");
+    EXPECT_EQ(path(Interpolation::kBilinear, 3, 10, DType::kFloat16), "slab");
+    EXPECT_EQ(path(Interpolation::kBilinear, 3, 12, DType::kFloat16), "direct");
+    EXPECT_EQ(path(Interpolation::kBicubic, 2, 1), "direct");
+    EXPECT_EQ(path(Interpolation::kBicubic, 3, 8), "slab");
+    EXPECT_EQ(path(Interpolation::kBicubic, 3, 10), "direct");
+  }
+  On(kGraniteRapids);
+  EXPECT_EQ(path(Interpolation::kBilinear, 4, 1), "direct");
+  EXPECT_EQ(path(Interpolation::kBilinear, 5, 1), "slab");
+}
+
 // A slab of such a view would be filled element by element.
 TEST_F(GridSamplerPaths, SamplingWithoutNeighboursIsDirectForFewerPixels) {
   On(kZen4);
@@ -494,7 +529,7 @@ TEST_F(GridSamplerPaths, SamplingWithoutNeighboursIsDirectForFewerPixels) {
   EXPECT_EQ(path(Interpolation::kBilinear, pixels / 4, 2), "direct");
   EXPECT_EQ(path(Interpolation::kBilinear, pixels, 2), "slab");
   EXPECT_EQ(path(Interpolation::kBilinear, pixels / 4, 1), "slab");
-  EXPECT_EQ(path(Interpolation::kBicubic, pixels / 16, 2), "direct");
+  EXPECT_EQ(path(Interpolation::kBicubic, pixels / 32, 2), "direct");
   EXPECT_EQ(path(Interpolation::kBicubic, pixels / 8, 2), "slab");
 }
 

@@ -27,22 +27,38 @@ int64_t MaxDirectChannels(ops::Interpolation interpolation, bool has_windows) {
   }
 }
 
-// The same of elements that are not neighbours along W.
+// The same of elements that are not neighbours along W. Where gathers are slow, the pixels that a
+// point has decide alone.
 int64_t MaxStridedChannels(ops::Interpolation interpolation) {
-  if (GathersAreSlow()) return 1;
+  if (GathersAreSlow()) return 0;
   return interpolation == ops::Interpolation::kBicubic ? 2 : 4;
 }
 
-// For strided images: points in the lanes pay if there are at least this many pixels for each
-// point, whatever the number of channels. If channels are no neighbours either, a slab must be
-// filled element by element. Elements of 16 bits are gathered one by one.
+// Elements that are not neighbours along W: how many pixels of the image a point must have, if
+// gathers are to cost less than a slab. A point costs gathers each channel, and a slab about the
+// same for all. If channels are no neighbours either, a slab is filled element by element.
+// Elements of 16 bits are gathered one by one.
 int64_t StridedPixelsPerPoint(const ops::GridSampler2DParams& p) {
+  struct Cost {
+    int64_t free;     // so many channels cost a point no more than a slab does
+    int64_t channel;  // pixels that each further channel takes
+    int64_t most;
+  };
   const auto& s = p.shape;
-  const int64_t pixels = s.interpolation == ops::Interpolation::kNearest    ? 8
-                         : s.interpolation == ops::Interpolation::kBilinear ? 12
-                                                                            : 96;
-  const int64_t wanted = p.input_stride[1] == 1 ? pixels : pixels / 6;
-  return base::DTypeSize(s.dtype) == 2 ? 2 * wanted : wanted;
+  const bool narrow = base::DTypeSize(s.dtype) == 2;
+  const auto cost = [&] {
+    switch (s.interpolation) {
+      case ops::Interpolation::kNearest:
+        return narrow ? Cost{2, 2, 16} : Cost{4, 1, 4};
+      case ops::Interpolation::kBilinear:
+        return narrow ? Cost{1, 6, 24} : Cost{2, 2, 12};
+      default:
+        return narrow ? Cost{1, 40, 192} : Cost{2, 10, 96};
+    }
+  }();
+  const int64_t channels = std::clamp<int64_t>(s.c - cost.free, 0, cost.most);
+  const int64_t pixels = std::min(channels * cost.channel, cost.most);
+  return p.input_stride[1] == 1 ? pixels : pixels / 3;
 }
 
 // Elements of input and output below which the slab's stages alone cost more than either.
