@@ -16,9 +16,8 @@
 namespace portacl::cli {
 namespace {
 
-// Options that a word continues ("--padding-mode", and "--library" with --lib-dir), or else ends
-// with
-// ("--num-threads").
+// Options that are the beginning of a word ("--padding-mode"; "--library" for --lib-dir), or else
+// its end ("--num-threads").
 std::vector<std::string> OptionsIn(const std::string& word, const std::vector<std::string>& names) {
   std::vector<std::string> begin, end;
   for (const std::string& name : names) {

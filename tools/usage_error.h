@@ -14,9 +14,9 @@ namespace portacl::cli {
 // Throws BadInput with the commands that there are; CLI11 would only say that one is required.
 void CheckCommand(const CLI::App& app, const std::vector<std::string>& arguments);
 
-// The message for a parse that failed with `message`. If no option or command takes a word, it
-// names that word. It is the first such option, else the first word: words after an unknown option
-// may be its value. Else the message is the parser's, with the command that it is about.
+// The message for a parse that failed with `message`. If no option or command takes a word, the
+// message names that word: the first unknown option, else the first unknown word, because words
+// after an unknown option may be its value. Otherwise it is the parser's message, with the command.
 std::string ParseErrorText(const CLI::App& app, const std::string& message);
 
 }  // namespace portacl::cli

@@ -1,8 +1,8 @@
 """Sampling of images (grids, resizing, detection) for NumPy, PyTorch, JAX and DLPack arrays.
 
 The functions here take arrays of any kind in this machine's memory and return the same kind; they
-take no part in automatic differentiation. For PyTorch's autograd there is ``portacl.torch``, which
-is imported on its own: ``import portacl.torch; portacl.torch.enable()``.
+know no automatic differentiation. For PyTorch's autograd import ``portacl.torch``: ``import
+portacl.torch; portacl.torch.enable()``.
 
 Results have the same bits for every number of threads.
 """

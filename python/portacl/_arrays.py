@@ -90,7 +90,7 @@ def check_tensor(torch: Any, tensor: Any, name: str) -> None:
 
 
 def check_array(array: Any, name: str) -> None:
-    """Refuse what NumPy or the binding would take for something else.
+    """Refuse objects that NumPy or the binding would misread.
 
     Raises:
         TypeError: None, or an array with a mask that would be ignored.
@@ -136,7 +136,7 @@ def describe(array: Any, name: str, pictures: bool = False) -> tuple[tuple[int, 
 def check_out(out: Any, shape: tuple[int, ...] | None, dtype: str) -> None:
     """Refuse arrays that cannot be the result of this shape and dtype.
 
-    None is for operators whose inputs may not fit: they say which array is wrong.
+    None is for operators with inputs that may not fit: they say which array is wrong.
 
     Raises:
         TypeError: another dtype.

@@ -37,7 +37,7 @@ def _steps(kernel: Sequence[int], stride: Pair, padding: Pair, dilation: Pair) -
 def _groups_of(
     input: Sequence[int], weight: Sequence[int], offset: Sequence[int]
 ) -> tuple[int, int]:
-    """As torchvision counts them: by the channels of the weight, and by the planes of offset."""
+    """The groups, as torchvision counts them: by the weight's channels, and by offset's planes."""
     groups = input[1] // weight[1] if weight[1] else 1
     return max(groups, 1), max(offset[1] // max(2 * weight[2] * weight[3], 1), 1)
 
@@ -158,9 +158,9 @@ def deformable_offsets(
 
     Args:
         input: (N, C, H, W); float16, bfloat16, float32 or float64; any strides.
-        offset: (N, 2 * G * KH * KW, OH, OW) or 3 for 2: all planes of x, then of y, then of masks.
+        offset: (N, 2 * G * KH * KW, OH, OW) or 3 * G: all planes of x, then y, then masks.
         kernel_size, stride, padding, dilation: along H and W; one number stands for both.
-        offset_groups: G, parts of the channels with offsets of their own.
+        offset_groups: G, the number of parts of the channels; each part has its own offsets.
         out: where to put the result: an array (N, C, OH * KH, OW * KW), any strides.
 
     Returns:

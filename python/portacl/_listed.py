@@ -1,4 +1,4 @@
-"""Functions of operators that no module here describes, made from the library's list."""
+"""Functions of operators without a module here, made from the library's list."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Operator(NamedTuple):
         return tuple(p for p in self.parameters if p not in (*self.inputs, *self.outputs))
 
     def bind(self, shapes: Sequence[Shape], size: Sequence[int] = ()) -> dict[str, Shape]:
-        """The extents behind each symbol, of the inputs and then of ``size``.
+        """The value of each symbol, from the inputs' extents and then from ``size``.
 
         Raises:
             ValueError: an input's rank or the number of values in ``size`` does not fit.
@@ -99,7 +99,7 @@ class Operator(NamedTuple):
         return len(self._size_words(max(rank - len(self.inputs[0].parts) + 1, 1)))
 
     def size(self, shape: Sequence[int], given: Any) -> Shape:
-        """The caller's ``size`` for an input of this shape; one number is for every value.
+        """The caller's ``size`` for an input of this shape; a single number counts for every axis.
 
         Raises:
             TypeError: neither a whole number nor a sequence of them.
@@ -136,7 +136,7 @@ class Operator(NamedTuple):
         return found
 
     def signature(self, *more: str) -> inspect.Signature:
-        """The signature of a function of the arrays; options and ``more`` are keywords."""
+        """The signature of a function of these arrays; options and ``more`` are keywords."""
         kinds = inspect.Parameter
         names = [*(["size"] if self.open_symbols else []), *more]
         return inspect.Signature(
@@ -189,9 +189,9 @@ def without_functions() -> list[Operator]:
 
 
 def partner(operator: Operator) -> Operator | None:
-    """The transpose of an operator that is linear in its one array: of ``x`` it is ``x_backward``.
+    """The transpose of an operator that is linear in its one array: ``x_backward`` for ``x``.
 
-    Operators of one array that are not linear have a gradient that reads more than one.
+    If an operator of one array is not linear, its gradient reads more than one array.
     """
     name = operator.name
     other = operators().get(
@@ -239,7 +239,7 @@ def function_of(operator: Operator) -> Callable[..., Any]:
 def named(
     function: Callable[..., Any], operator: Operator, signature: inspect.Signature, module: str
 ) -> Callable[..., Any]:
-    """Give the function a name, a signature and a docstring, as written ones have."""
+    """Give the function a name, a signature and a docstring."""
     function.__name__ = function.__qualname__ = operator.name
     function.__module__ = module
     function.__signature__ = signature  # type: ignore[attr-defined]

@@ -33,7 +33,7 @@ def _starts(shapes: Any) -> Any:
 
 
 def _joined(points: Any, name: str, rank: int) -> tuple[Any, tuple[int, ...]]:
-    """Locations or weights with the points of all levels on one axis, and their own shape."""
+    """Locations or weights with the points of all levels on one axis, and the original shape."""
     check_array(points, name)
     shape = tuple(points.shape)
     if len(shape) != rank:
@@ -88,7 +88,7 @@ def ms_deform_attn(
         value: (B, K, M, C): K keys of all levels, M heads of C channels; float16, bfloat16,
             float32 or float64; any strides.
         spatial_shapes: (L, 2), height and width of each level; int32, int64 or a sequence.
-        level_start_index: (L,), the key of each level's first pixel; None: levels one behind the
+        level_start_index: (L,), the key of each level's first pixel; None: levels follow each
             other.
         locations: (B, Q, M, L, P, 2), x first; 0 and 1 are the edges of a level. Of ``value``'s
             dtype or, beside 16 bits, float32.

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 
 
 def missing(module: str, name: str, known: Iterable[str]) -> AttributeError:
-    """Make the error of a module's ``__getattr__``: it names the functions that may be meant."""
+    """Make the error of a module's ``__getattr__``, with names of functions that may be meant."""
     text = f"module {module!r} has no attribute {name!r}"
     if module == "portacl" and name in ("jax", "testing", "torch"):
         return AttributeError(f"{text} before 'import {module}.{name}'")

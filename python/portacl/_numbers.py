@@ -1,4 +1,4 @@
-"""Sizes, factors and names that callers give: numbers of any library, refused in our own words."""
+"""Sizes, factors and names from callers: numbers of any library; refusals in our words."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _NO_SEQUENCES = (str, bytes, dict, set, frozenset)
 
 
 def shown(value: Any) -> str:
-    """What a caller gave, cut if it is long: numbers can have thousands of digits."""
+    """A caller's value as text, cut if it is long: numbers can have thousands of digits."""
     try:
         text = repr(value)
     except ValueError:  # CPython writes no integer of more than 4300
@@ -36,7 +36,7 @@ def choose(choices: dict[str, int], name: str, value: Any) -> int:
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value is one number: Python's, NumPy's, or an array or tensor without axes."""
+    """Whether a value is one number: of Python or NumPy, or an array or tensor without axes."""
     if isinstance(value, (str, bytes)):
         return False
     if getattr(value, "ndim", None) == 0:
@@ -89,7 +89,7 @@ def resize_flags(align_corners: Any, antialias: Any, exact: str = "pytorch") -> 
 def check_exact(
     exact: str, shape: Sequence[int], dtype: str, align_corners: Any, name: str = "input"
 ) -> None:
-    """Refuse calls that have no bits of Pillow's.
+    """Refuse calls for which Pillow has no bits.
 
     Raises:
         ValueError: Pillow's bits of anything but a picture in uint8, or with aligned corners.
@@ -121,7 +121,7 @@ def per_axis(value: Any, axes: int) -> list[Any]:
 
 
 def extents(name: str, values: Iterable[Any], wanted: str) -> tuple[int, ...]:
-    """Integers of any library, in the range of the library's.
+    """Integers of any library, of at most 63 bits.
 
     Raises:
         TypeError: no sequence, or a value in it is no integer.

@@ -1,4 +1,4 @@
-"""The operators on arrays of any kind: NumPy, PyTorch, JAX on CPU, and what has ``__dlpack__``."""
+"""The operators on arrays of any kind: NumPy, PyTorch, JAX on CPU, objects with ``__dlpack__``."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _extents = extents
 
 
 def _axis_scales(scales: Scales, axes: int) -> tuple[float, float, float]:
-    """One factor per spatial axis, 0 if the sizes decide and behind the last axis."""
+    """One factor per spatial axis; 0 if the sizes decide, and for missing axes."""
     first, second, third = (*factors("scales", scales, axes), 0.0, 0.0)[:3]
     return (first, second, third)
 
@@ -82,7 +82,7 @@ _MODES = """\
     interpolation: {interpolation}.
     padding: "zeros", "border" or "reflection"; on the CPU also "circular" (or "wrap"): the {image}
         repeats itself, and "constant": {elements} outside are ``value``.
-    align_corners: whether -1 and 1 are the centres of the border {elements}, not their outer edges.
+    align_corners: true: -1 and 1 are the border {elements}' centres; false: their outer edges.
     value: of {elements} outside, with the padding "constant" alone.
     outside: of points outside the {image}, whatever the padding; their gradients are 0. None: as
         the padding has them.
@@ -129,7 +129,7 @@ Raises:
 
 
 def _with(*parts: str, **words: str) -> Callable[[Function], Function]:
-    """Add to a function's docstring what it shares with others, its own words in braces."""
+    """Add the shared part to a function's docstring; its own words replace the braces."""
 
     def add(function: Function) -> Function:
         own = inspect.cleandoc(function.__doc__ or "")  # Python 3.13 has done it, older ones not
@@ -171,7 +171,7 @@ def grid_sampler_2d(
     outside: float | None = None,
     out: Any = None,
 ) -> Any:
-    """Sample an image at the points of a grid, by the rule that the backward function has."""
+    """Sample an image at the points of a grid, by the rule of the backward function."""
     modes = (interpolation, padding, align_corners, value, outside)
     return _sample(2, (input, grid), modes, out)
 
@@ -208,7 +208,7 @@ def grid_sampler_3d(
     outside: float | None = None,
     out: Any = None,
 ) -> Any:
-    """Sample a volume at the points of a grid, by the rule that the backward function has."""
+    """Sample a volume at the points of a grid, by the rule of the backward function."""
     modes = (interpolation, padding, align_corners, value, outside)
     return _sample(3, (input, grid), modes, out)
 
@@ -270,7 +270,7 @@ _Modes = Tuple[Interpolation, Padding, bool, float, Union[float, None]]
 
 
 def outside_values(padding: int, value: Any, outside: Any) -> tuple[float, bool, float] | None:
-    """What a sampler for every padding takes behind its modes; None: the padding needs none.
+    """Values behind a sampler's modes for these paddings; None: the padding needs none.
 
     Raises:
         TypeError: no number.
@@ -289,7 +289,7 @@ def outside_values(padding: int, value: Any, outside: Any) -> tuple[float, bool,
 def _choose_modes(
     axes: int, end: str, modes: _Modes
 ) -> tuple[Callable[..., None], tuple[Any, ...]]:
-    """The function of ``_core`` for the modes, and what it takes behind the arrays."""
+    """The function of ``_core`` for the modes, and its arguments behind the arrays."""
     interpolation, padding, align_corners, value, outside = modes
     chosen = (
         _choose(INTERPOLATIONS, "interpolation", interpolation),

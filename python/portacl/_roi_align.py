@@ -53,8 +53,8 @@ def _spread(
     shape, dtype = _image_shape(grad_output, "grad_output")
     kind = kind_of(grad_output)
     result = kind.empty(_size("input_size", input_size, 4), dtype)
-    # `_core` takes no None for an array that it reads: the result stands for one that does not
-    # count.
+    # `_core` takes no None for an array that it reads. If the array is not used, the result takes
+    # its place.
     read = (result if array is None else array for array in between)
     function(grad_output, boxes, *read, *shape[2:], *rest, result)
     return kind.finish(result)
@@ -79,8 +79,8 @@ def roi_align(
             not finite gives 0.
         output_size: rows and columns of bins, or one number for both.
         spatial_scale: pixels for each unit of a box, above 0.
-        sampling_ratio: samples of a bin along each axis; 0 or less: as many as the bin is long.
-        aligned: take half a pixel off scaled coordinates, and let boxes be smaller than a pixel.
+        sampling_ratio: samples of a bin along each axis; 0 or less: the bin's length, rounded up.
+        aligned: subtract half a pixel from scaled coordinates; boxes may be smaller than a pixel.
         mode: ``avg``, the average of a bin's samples; ``max``, their maximum; ``max_corners``, the
             maximum of their weighted pixels, as in ONNX's reference.
         out: where to put the result: an array (K, C, OH, OW), any strides.
@@ -115,7 +115,7 @@ def roi_align_backward(
     Args:
         grad_output: (K, C, PH, PW).
         input_size: (N, C, H, W).
-        input: what ``roi_align`` read; a maximum's gradient needs it.
+        input: the input of ``roi_align``; needed only for a maximum.
         boxes, spatial_scale, sampling_ratio, aligned, mode: as ``roi_align`` takes them.
 
     Returns:
@@ -152,7 +152,7 @@ def roi_align_rotated(
         boxes: (K, 6), of ``input``'s dtype: image, centre x, centre y, width, height and angle in
             radians. A box with a number that is not finite gives 0.
         output_size, spatial_scale, sampling_ratio, aligned, out: as ``roi_align`` takes them.
-        clockwise: let a positive angle turn the other way.
+        clockwise: positive angles turn the other way.
 
     Returns:
         ``out``, or a new row-major array (K, C, OH, OW) of ``input``'s kind.

@@ -1,8 +1,8 @@
 """The headers, libraries and names with which aclnn programs are compiled and run.
 
-The package holds the library once, under the name that programs load (wheels hold no symbolic
-links). Programs link other names, ``libascendcl.so`` and its kin. These are symbolic links to that
-one file, in a folder of the user's cache: a process never gets a second copy.
+The package holds the library once, under the name that programs load, because wheels hold no
+symbolic links. Programs link other names, such as ``libascendcl.so``. These are symbolic links to
+that one file, in a folder of the user's cache, so a process never gets a second copy.
 ``sdk/vendor_tree.txt`` is the list of all links, which the build wrote: ``PATH=TARGET`` lines.
 """
 
@@ -51,8 +51,8 @@ def sdk_path() -> Path:
     files = _PACKAGE / "sdk"
     if not (files / "lib64" / _LIBRARY).exists():
         raise FileNotFoundError(f"{files / 'lib64' / _LIBRARY}: this copy of portacl holds no SDK")
-    # The same relative places as in site-packages: the library finds what it needs beside itself
-    # (../../../portacl.libs and torch) by the path that it was loaded by.
+    # The same relative places as in site-packages: the library finds other libraries
+    # (../../../portacl.libs and torch) relative to the path by which it was loaded.
     key = hashlib.sha256(str(_PACKAGE).encode()).hexdigest()[:10]
     root = _cache_root() / "sdk" / key
     home = root / "portacl" / "sdk"

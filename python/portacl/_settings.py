@@ -37,7 +37,7 @@ def set_num_threads(threads: int) -> None:
 
 
 def get_num_threads() -> int:
-    """Number of threads that the operators use; 1 in a forked child of a process that used more."""
+    """Number of threads that the operators use; 1 in a forked child if its parent used more."""
     return _core.get_num_threads()
 
 
@@ -48,9 +48,9 @@ def info() -> dict[str, Any]:
         version, CPU, instruction sets, threads, profile, each operator's kernels (best first).
         ``thread_pool``: the pool, oneTBB's, or PyTorch's once ``portacl.torch`` is imported.
         ``cuda``: how many GPUs, and why none. ``adapt_threads``: ``PORTACL_ADAPT_THREADS``.
-        ``calls_shared``: calls since the start that shared their work with other threads.
-        ``calls_lost``: calls that waited longer than this saved. ``calls_alone``: calls that
-        therefore ran on their callers. ``result_pool``: bytes of result memory kept for reuse now
+        Numbers of calls since the start: ``calls_shared`` used several threads; ``calls_lost``
+        waited for threads longer than these saved; ``calls_alone`` therefore ran on their
+        callers alone. ``result_pool``: bytes of result memory kept for reuse now
         and at most (``PORTACL_POOL_MB``).
 
     """

@@ -73,7 +73,7 @@ def upsample_nearest_exact(
 ) -> Any:
     """Resize by nearest-exact interpolation, with the index rule of the backward function.
 
-    The two are exact adjoints of each other.
+    Both functions are exact adjoints.
     """
     return _resize(_core.upsample_nearest_exact, input, output_size, scales, out)
 
@@ -215,7 +215,7 @@ def affine_grid(
             float64.
         size: of the images to sample: (N, C, H, W) or (N, C, D, H, W).
         out: where to put the result: an array of its shape and dtype, any strides.
-        align_corners: whether -1 and 1 are the middles of the border elements, not their outer
+        align_corners: true: -1 and 1 are the middles of the border elements; false: their outer
             edges.
 
     Returns:

@@ -141,8 +141,7 @@ void CheckDevice(const char* name, const dlpack::Device& device) {
 }
 
 // Returns the result of `call`, which runs an array's own Python code. If the interpreter ends
-// meanwhile and this is a daemon thread, it sleeps until the process is gone: see GilReleased in
-// module.cc.
+// meanwhile, a daemon thread sleeps until the process is gone: see GilReleased in module.cc.
 template <class Call>
 nb::object CallPython(const Call& call) {
   try {
@@ -167,9 +166,9 @@ nb::object Export(const nb::object& method) {
   return CallPython([&] { return method(); });  // older than DLPack 1.0
 }
 
-// The exchange table of a type, or null. The newest answer is kept, since calls come with one kind
-// of array at a time. Its type is kept alive too: a subclass that inherits a table can die, and
-// another type could get its address.
+// The exchange table of a type, or null. The newest answer is kept, because successive calls use
+// one kind of array. Its type is kept alive too, because after a type's death another type could
+// get its address.
 const dlpack::ExchangeApi* FindExchangeApi(nb::handle type) {
   static PyObject* last_type = nullptr;
   static const dlpack::ExchangeApi* last_api = nullptr;

@@ -35,8 +35,8 @@ void RunMember(void* data) {
   for (int32_t i = open_mp.thread_num(); i < team.count; i += step) team.task(team.context, i);
 }
 
-// A team as large as PyTorch's own loops have it, even if fewer tasks are there. If a team is
-// smaller than the one before, libgomp ends threads and makes new ones for the next.
+// The team is as large as in PyTorch's own loops, even with fewer tasks. If a team were smaller
+// than the team before, libgomp would end threads, and make new ones for the next team.
 void RunOnOpenMp(void* /*host*/, int32_t count, void (*task)(void*, int32_t), void* context) {
   Team team = {task, context, count};
   const bool larger = count > open_mp.max_threads();

@@ -59,10 +59,9 @@ void Check(int32_t code) {
   throw nb::python_error();
 }
 
-// Lets other threads have the GIL while it lives. Before 3.14, Python ends a daemon thread that
-// asks for the GIL when the interpreter has ended. Its pthread_exit unwinds the stack, and would
-// meet frames that let nothing out. Here such a thread sleeps until the process is gone, as in
-// 3.14.
+// Releases the GIL during its lifetime. Before 3.14, Python ends a daemon thread that asks for the
+// GIL after the interpreter's end. Its pthread_exit unwinds the stack, but some frames here let no
+// exception pass. So such a thread sleeps until the process is gone, as in 3.14.
 class GilReleased {
  public:
   GilReleased() : state_(PyEval_SaveThread()) {}

@@ -39,7 +39,7 @@ const portacl::ops::Signature& NativeOf(Op op) { return *kNatives[static_cast<si
 using SharedPlan = std::shared_ptr<const portaclPlan>;
 
 // Everything that a plan depends on, without addresses. It has only as many words as the tensors
-// have axes, and takes no more steps than needed: small calls are all overhead.
+// have axes, and takes few steps, because small calls are all overhead.
 class Key {
  public:
   explicit Key(const Call& call) {
@@ -254,8 +254,8 @@ int32_t RunPlan(const SharedPlan& plan, void* const* addresses) {
   return portaclPlanEnqueue(plan.get(), addresses, nullptr, 0, current.stream);
 }
 
-// A run replaces only addresses that are not null. So a plan made for memory that has gone may be
-// used again only if every tensor has an address.
+// A run replaces only addresses that are not null. So a plan for memory that is freed may be used
+// again only if every tensor has an address.
 bool IsReusable(const Call& call) {
   return std::all_of(call.tensors.begin(), call.tensors.end(), [](const portaclTensor* tensor) {
     return tensor == nullptr || tensor->data != nullptr;
@@ -288,7 +288,7 @@ int32_t RunCall(const Call& call) {
     if (const int32_t code = MakePlanOnDevice(call, &made); code != PORTACL_OK) return code;
     plan = SharedPlan(
         made, [](const portaclPlan* p) { portaclPlanDestroy(const_cast<portaclPlan*>(p)); });
-    // Plans of calls that all differ would fill the CPU's caches; and the end of a plan waits for
+    // If all calls differ, their plans would fill the CPU's caches; and the end of a plan waits for
     // its work on a GPU.
     if (reusable && (again || CurrentStream().on_gpu())) {
       PlanCache::Get().Keep(key, plan, BytesOf(call));

@@ -1,5 +1,5 @@
-// Plans of recent calls. Training repeats its shapes: a kept plan saves the checks and index tables
-// of every call but the first.
+// Plans of recent calls. Training repeats its shapes: a kept plan saves checks and index tables
+// after the first call.
 #ifndef PORTACL_PYTHON_PLAN_CACHE_H_
 #define PORTACL_PYTHON_PLAN_CACHE_H_
 

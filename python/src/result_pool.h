@@ -1,6 +1,6 @@
 // Memory of large results. A fresh page costs a fault and a clearing pass, often more than the
-// computation that fills it. So blocks are made of huge pages. They are kept, up to a bound, when
-// the array on them dies.
+// computation that fills it. So blocks are made of huge pages and, up to a bound, kept when the
+// array on them dies.
 #ifndef PORTACL_PYTHON_RESULT_POOL_H_
 #define PORTACL_PYTHON_RESULT_POOL_H_
 

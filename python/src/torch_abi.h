@@ -91,8 +91,8 @@ class Library {
   void* loaded_;
 };
 
-// Whether a tensor argument, which stays on the stack, has one of portacl's floating types; or, as
-// a picture, uint8.
+// Whether a tensor argument has one of portacl's floating types or, as a picture, uint8. The
+// argument stays on the stack.
 bool HasKnownDType(Value tensor);
 bool HasPictureDType(Value tensor);
 // Or float32 or float64.
@@ -104,8 +104,8 @@ struct Known {
   int64_t least_rank = 3;
 };
 
-// Reads shape, strides, dtype and address of a tensor argument, which stays on the stack. "", or
-// why portacl's operators do not take it.
+// Reads shape, strides, dtype and address of a tensor argument, which stays on the stack. Returns
+// "", or why portacl's operators do not take the tensor.
 std::string Describe(Value tensor, const Known& known, portaclTensor* view);
 
 // Throws PyTorch's own words as std::runtime_error, which it makes its users' RuntimeError.
@@ -163,8 +163,8 @@ class Tensor {
   static Tensor Zeros(const Extents& shape, int32_t dtype);
   static Tensor Undefined();
 
-  // Reads shape, strides, dtype and address of an argument. Throws if it is nothing that
-  // portacl's operators know; `name` is the parameter's name in messages.
+  // Reads shape, strides, dtype and address of an argument. Throws if portacl's operators do not
+  // know the argument; `name` is the parameter's name in messages.
   void Read(const char* name, bool pictures = false);
   const portaclTensor& view() const { return view_; }
   Handle handle() const { return handle_; }

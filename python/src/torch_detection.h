@@ -8,8 +8,8 @@
 
 namespace portacl_python::torch_detection {
 
-// Each computes a call, with one result or five. False, and the stack is as it was: portacl's
-// operators do not take the call, or refuse it.
+// Each computes a call, with one result or five. If portacl's operators do not take the call, or
+// refuse it: false, and the stack stays as it was.
 bool RoiAlign(torch_abi::Value* stack);
 bool RoiAlignBackward(torch_abi::Value* stack);
 bool DeformConv2d(torch_abi::Value* stack);

@@ -97,8 +97,8 @@ void AffineGrid(Value* stack, uint64_t /*arguments*/, uint64_t /*results*/) {
   torch_resize::AffineGrid(stack);
 }
 
-// portacl's kernel of an operator of torchvision's, or the kernel in Python. The latter has a
-// namespace of its own, refuses with its own words, and calls torchvision's kernel.
+// portacl's kernel of a torchvision operator, or the kernel in Python. The kernel in Python has its
+// own namespace and words of refusals, and calls torchvision's kernel.
 constexpr char kRoiAlign[] = "roi_align";
 constexpr char kRoiAlignBackward[] = "_roi_align_backward";
 constexpr char kDeformConv2d[] = "deform_conv2d";

@@ -1,6 +1,6 @@
 // portacl's kernels in PyTorch's dispatcher, called without Python: a call on small tensors costs
-// little more than its computation. They stand on the C functions of PyTorch's stable ABI, which
-// are found in the process: nothing here is compiled or linked against PyTorch.
+// little more than its computation. They use the C functions of PyTorch's stable ABI, which are
+// looked up in the process: nothing here is compiled or linked against PyTorch.
 #ifndef PORTACL_PYTHON_TORCH_KERNELS_H_
 #define PORTACL_PYTHON_TORCH_KERNELS_H_
 
@@ -16,12 +16,12 @@ std::string FindTorch(const std::string& library);
 // Looks for PyTorch's own kernels in that library; false: TorchKernels cannot stand aside.
 bool FindStockKernels(const std::string& library);
 
-// While it lives, the operators of `names` in namespace `space` that this file has kernels for use
-// them on the CPU. One at a time for each name. Namespaces: aten, and torchvision if the kernels in
-// Python are in namespace portacl_torchvision.
+// During its lifetime, the operators `names` of namespace `space` use this file's kernels on the
+// CPU, if it has them. One object at a time for each name. Namespaces: aten, and torchvision if the
+// kernels in Python are in namespace portacl_torchvision.
 //
-// PyTorch takes a kernel out of its dispatcher without regard for threads that are calling it: a
-// kernel that shall end meanwhile stands aside instead.
+// PyTorch removes a kernel from its dispatcher even while threads call it. So a kernel that must
+// end meanwhile hands its calls back instead.
 class TorchKernels {
  public:
   // Throws std::runtime_error if PyTorch refuses.
@@ -31,8 +31,9 @@ class TorchKernels {
   TorchKernels& operator=(const TorchKernels&) = delete;
 
   const std::vector<std::string>& names() const { return names_; }
-  // True: calls from now on reach PyTorch's own kernels (see FindStockKernels), and torchvision's
-  // operators the kernels in Python. False, as at first: they reach portacl's kernels.
+  // True: from now on calls reach PyTorch's own kernels (see FindStockKernels), and calls of
+  // torchvision's operators the kernels in Python. False (the default): they reach portacl's
+  // kernels.
   void StandAside(bool aside);
 
  private:

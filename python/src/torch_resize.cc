@@ -60,7 +60,7 @@ void TakeScales(const Row& row, const Value* stack, portacl_python::Call* call) 
 }
 
 // Lanes of a vector are rows of results or, in channels_last, channels. With fewer rows than lanes
-// PyTorch's kernel is as fast, and has the same bits where it does not round each step.
+// PyTorch's kernel is as fast, and has the same bits if it does not round each step.
 bool Pools(const Row& row, const Value* stack) {
   const Extents shape = torch_abi::ShapeOf(stack[0]);
   const Extents other = row.backward ? torch_abi::ShapeOf(stack[1]) : Extents();

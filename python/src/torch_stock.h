@@ -1,5 +1,5 @@
-// PyTorch's own CPU kernels of the operators that portacl replaces, behind the dispatcher: with
-// them a kernel of portacl's can stand aside without leaving it.
+// PyTorch's own CPU kernels of the replaced operators, called past the dispatcher. With them
+// portacl's kernel can hand a call back while it stays in the dispatcher.
 #ifndef PORTACL_PYTHON_TORCH_STOCK_H_
 #define PORTACL_PYTHON_TORCH_STOCK_H_
 

@@ -29,12 +29,12 @@ struct Verification {
   std::string note;                     // what was not looked at, and why; "" for nothing
 };
 
-// Each case is called twice in one process, with the hardships of hardships.h. Some cases that fail
-// are called again without one or the other, which names the kind of fault.
+// Each case is called twice in one process, with the hardships of hardships.h. Some failing cases
+// are called again without some hardships; that shows the kind of fault.
 //
 // Throws BadInput if the library cannot be used at all. A case fails if its operator's functions
-// lie neither in the folder nor in one of the files. They may come from another library that is
-// linked to it.
+// are neither in the folder nor in one of the files, but in another library that is linked to
+// it.
 Verification VerifyLibrary(const std::vector<Case>& cases, const VerifyOptions& options);
 
 }  // namespace portacl::golden

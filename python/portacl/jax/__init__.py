@@ -4,8 +4,9 @@
     y = portacl.jax.grid_sampler_2d(image, grid, padding="border")
 
 Each is a primitive of JAX that runs as a custom call of XLA. It has derivatives of every order in
-both modes, on one device or many; RoiAlign, deformable attention and convolution have
-gradients alone. Bits never depend on the number of threads or devices, on ``jit`` or on ``vmap``.
+both modes, on one device or many. RoiAlign, deformable attention and deformable convolution have
+only first gradients. Bits never depend on the number of threads or devices, on ``jit`` or on
+``vmap``.
 """
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING

@@ -26,7 +26,7 @@ def _call(
     tensors: Sequence[int],
     **numbers: Sequence[float],
 ) -> list[jax.Array]:
-    """Run an operator; `tensors` are numbers of arrays, then of results; -1: not wanted.
+    """Run an operator; `tensors` are indices of arrays, then of results; -1: not wanted.
 
     Under ``vmap`` one call follows the other.
     """
@@ -170,7 +170,7 @@ def roi_align_rotated(
     aligned: bool = True,
     clockwise: bool = False,
 ) -> jax.Array:
-    """Pool rotated regions, as ``portacl.roi_align_rotated`` does; else like ``roi_align``."""
+    """Pool rotated regions, as ``portacl.roi_align_rotated`` does; otherwise like ``roi_align``."""
     image, rois = _checked(input, "input", boxes, 6)
     size = _roi_align._size("output_size", output_size, 2)
     numbers, turned = (spatial_scale, sampling_ratio, aligned), flag("clockwise", clockwise)

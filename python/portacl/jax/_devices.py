@@ -1,9 +1,9 @@
-"""Several devices: the arrays of one call agree on the devices that they vary over or are split on.
+"""Several devices: makes the arrays of one call agree about the devices.
 
-Inside ``jax.shard_map`` JAX knows for each array over which axes of the mesh its values vary; under
-an explicit mesh, how each is split. All arrays of one call must agree, and the functions here make
-them agree. The operations that they insert are differentiable. Their transpose is the sum over the
-devices that the gradient of a shared array needs.
+Inside ``jax.shard_map`` JAX knows for each array over which axes of the mesh its values vary. Under
+an explicit mesh it knows how each array is split. All arrays of one call must agree in this, and
+the functions here make them agree by inserting differentiable operations. The transpose of such an
+operation is the sum over devices that the gradient of a shared array needs.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def _names(part: Any) -> tuple[Any, ...]:
 
 
 def _common_split(splits: Sequence[_Spec], batch: int) -> _Spec:
-    """The split of the first `batch` axes: the first array's that has one, axis by axis."""
+    """The split of the first `batch` axes: for each axis, the first split that an array has."""
     common: list[Any] = [None] * batch
     used: set[Any] = set()
     for split in splits:
@@ -65,7 +65,7 @@ def _common_split(splits: Sequence[_Spec], batch: int) -> _Spec:
 
 
 def agree(arrays: Sequence[Any], batch: int) -> tuple[Any, ...]:
-    """The same arrays with one set of varying axes, and split alike along the first `batch` axes.
+    """The same arrays with one set of varying axes and one split along the first `batch` axes.
 
     No other axis stays split.
     """
@@ -88,7 +88,7 @@ def agree(arrays: Sequence[Any], batch: int) -> tuple[Any, ...]:
 
 
 def result_of(kind: Any, shape: Sequence[int], batch: int) -> Any:
-    """The abstract value of a result, from an array's that has agreed with the others."""
+    """The abstract value of a result, from the value of an array that agrees with the others."""
     split = split_of(kind)
     if getattr(kind, "sharding", None) is None:
         return kind.update(shape=tuple(shape), weak_type=False)
@@ -100,7 +100,7 @@ def result_of(kind: Any, shape: Sequence[int], batch: int) -> Any:
 def batch_rule(
     operands: Sequence[Sequence[int]], results: Sequence[Sequence[int]], batch: int
 ) -> dict[str, Any]:
-    """Attributes by which XLA's partitioners run a call on the part of a batch that a device has.
+    """Attributes with which XLA's partitioners run a call on a device's part of a batch.
 
     `operands` and `results` are shapes; their first `batch` axes are the batch.
     """

@@ -1,7 +1,7 @@
-"""The grid sampler written in jax.numpy: derivatives of second and higher order come from it.
+"""The grid sampler in jax.numpy, for derivatives of second and higher order.
 
-The rules are the kernels': coordinates and sums in float32 at least. At a border, where a
-derivative has two values, the kernels' one.
+The rules are the rules of the kernels: coordinates and sums in float32 at least. At a border a
+derivative has two values; the formulas take the kernels' value.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ def _array(value: Any, name: str) -> jax.Array:
 
 
 def _image(value: Any, name: str, data_format: str) -> jax.Array:
-    """An array with the channels behind the batch, wherever the caller has them."""
+    """An array with the channels behind the batch, whatever the caller's layout."""
     array = _array(value, name)
     return jnp.moveaxis(array, -1, 1) if _channels_last(data_format, array.ndim) else array
 

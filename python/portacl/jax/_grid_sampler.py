@@ -89,7 +89,7 @@ def _by_mask(mask: Mask, values: Sequence[Any]) -> list[Any]:
 
 
 def _tangent_by_calls(input: Any, grid: Any, *tangents: Any, modes: Modes, mask: Mask) -> list[Any]:
-    """Linear in the input's tangent; in the grid's by the slopes of each channel."""
+    """Linear in the input's tangent; for the grid's tangent by the slopes of each channel."""
     of_input, of_grid = _by_mask(mask, tangents)
     terms = []
     if of_input is not None:
@@ -179,7 +179,7 @@ def _backward_jvp(
 def _backward_transpose(
     cotangents: Any, gradient: Any, input: Any, grid: Any, *, modes: Modes, mask: Mask
 ) -> list[Any]:
-    """Linear in the gradient; the grid's gradient alone in the input as well."""
+    """Linear in the gradient; the grid's gradient is linear in the input as well."""
     known = _by_mask(mask, [_known(c) for c in cotangents])
     if all(k is None for k in known):
         return [None, None, None]

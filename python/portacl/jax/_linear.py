@@ -12,7 +12,7 @@ from ._primitive import Operator, Shape
 
 
 class Map(NamedTuple):
-    """A linear map of arrays of one shape to arrays of another, without axes of ``vmap``."""
+    """A linear map from arrays of one shape to arrays of another, without axes of ``vmap``."""
 
     target: str
     """The handler's name, without the prefix."""

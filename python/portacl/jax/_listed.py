@@ -1,4 +1,4 @@
-"""Functions of operators that no module here describes: linear ones, with their transposes."""
+"""Functions of linear operators without a module here, with their transposes."""
 
 from __future__ import annotations
 

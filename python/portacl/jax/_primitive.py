@@ -1,8 +1,8 @@
 """Operators as primitives of JAX: shapes, batches, devices and the custom call of each.
 
-Every array of an operator begins with axes that the operator treats one by one. First come the axes
-that ``vmap`` adds, then its own batch (`batch_axes` axes). The handlers count the former into the
-first axis of the batch, so one call computes all of it.
+Every array of an operator begins with axes of independent elements. First come the axes that
+``vmap`` adds, then the operator's own batch (`batch_axes` axes). The handlers join the axes of
+``vmap`` with the first axis of the batch, so one call computes everything.
 """
 
 from __future__ import annotations

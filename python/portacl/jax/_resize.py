@@ -19,7 +19,7 @@ Args:
         sizes decide.
 """
 _ALIGN = """\
-    align_corners: whether the middles of the border elements fall together, not their edges.
+    align_corners: true aligns the middles of the border elements, false their outer edges.
     antialias: whether an axis that shrinks averages over all elements that an output covers.
 """
 _GRADIENT = """\
@@ -134,7 +134,7 @@ def affine_grid(theta: Any, size: Sequence[int], *, align_corners: bool = False)
     Args:
         theta: (N, 2, 3), or (N, 3, 4) for volumes; float16, bfloat16, float32, float64.
         size: of the images to sample: (N, C, H, W) or (N, C, D, H, W).
-        align_corners: whether -1 and 1 are the middles of the border elements, not their outer
+        align_corners: true: -1 and 1 are the middles of the border elements; false: their outer
             edges.
 
     Raises:

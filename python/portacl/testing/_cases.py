@@ -50,7 +50,7 @@ AnyCase = Union[Case, str]
 
 
 def as_case(case: AnyCase) -> Case:
-    """A case from its string; operator, dtype and modes may be written in any way."""
+    """A case from its string; operator, dtype and modes may have any accepted spelling."""
     if isinstance(case, Case):
         return case
     if not isinstance(case, str):

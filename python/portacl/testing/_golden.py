@@ -18,7 +18,7 @@ from ._samples import ArrayKind, as_kind, outputs_of
 
 @dataclass(frozen=True)
 class Output:
-    """One output: portacl's own result, the exact values and how far a right result may be off."""
+    """One output: portacl's result, the exact values, and the largest right distance to these."""
 
     golden: Any
     exact: Any

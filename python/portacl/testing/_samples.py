@@ -57,7 +57,7 @@ _AXES = {1: ("L",), 2: ("H", "W"), 3: ("D", "H", "W")}
 
 
 def _settled(row: _Row, case: Case) -> _Row:
-    """The row of a case; resizing that the vendor lacks has the symbols of its functions."""
+    """The row of a case; resizing of portacl alone gets the symbols of the vendor's functions."""
     given = (case.fields[name] for name, kind, _ in row if kind in _TENSORS and name in case.fields)
     axes = _AXES[max(len(_integers(shape)) for shape in given) - 2]
     large, small = ",".join(f"O{axis}" for axis in axes), ",".join(axes)
@@ -134,7 +134,7 @@ def _expanded(values: Any, case: Case, name: str) -> Any:
 
 
 def _levels(name: str, shapes: dict[str, tuple[int, ...]]) -> Any:
-    """A table of levels that fit among the keys; of one pixel each if the keys are few."""
+    """A table of levels that fit among the keys; if the keys are few, levels have one pixel."""
     keys, levels = max(shapes["value"][1], 1), max(shapes["levelStartIndex"][0], 1)
     pixels = max(keys // levels, 1)
     if name == "levelStartIndex":
@@ -144,7 +144,7 @@ def _levels(name: str, shapes: dict[str, tuple[int, ...]]) -> Any:
 
 
 def _rois(values: Any, shapes: dict[str, tuple[int, ...]], row: _Row, scale: float) -> Any:
-    """Images in turn; scaled corners within the image, and up to a quarter of it beyond; angles."""
+    """Images in turn; corners that, scaled, lie in the image or up to a quarter outside; angles."""
     units = 1 / scale if scale > 0 else 1.0
     images, _, height, width = next(shapes[name] for name, _, what in row if what == "N,C,H,W")
     made = values.copy()

@@ -1,10 +1,10 @@
-"""portacl for PyTorch: differentiable operators, and faster kernels under PyTorch's own.
+"""portacl for PyTorch: differentiable operators, and faster kernels for PyTorch's functions.
 
-``enable()`` puts portacl's kernels under the backward of ``torch.nn.functional.grid_sample`` and
-``interpolate`` on CPU. Existing training code becomes faster, bit-reproducible and safe against NaN
-without a change. ``grid_sample``, ``interpolate`` and ``affine_grid`` use portacl's kernels in both
-directions, whether ``enable()`` was called or not. Importing this module lends portacl PyTorch's
-threads; ``threads()`` tells whether that worked.
+``enable()`` makes the backward of ``torch.nn.functional.grid_sample`` and ``interpolate`` use
+portacl's kernels on CPU. Existing training code becomes faster, bit-reproducible and safe against
+NaN without a change. ``grid_sample``, ``interpolate`` and ``affine_grid`` use portacl's kernels in
+both directions, whether ``enable()`` was called or not. Importing this module lends portacl
+PyTorch's threads; ``threads()`` tells whether that worked.
 """
 
 import sys as _sys

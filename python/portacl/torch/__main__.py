@@ -4,8 +4,8 @@
     python -m portacl.torch [--forward] [--profile] -m package.module arguments...
     python -m portacl.torch --check
 
-Processes that the program starts (spawned, by a fork server, by torchrun) take portacl's kernels as
-well: PORTACL_TORCH is set for them.
+Processes that the program starts (spawned, by a fork server, by torchrun) use portacl's kernels
+too, because PORTACL_TORCH is set for them.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
         allow_abbrev=False,
     )
     parser.add_argument(
-        "--forward", action="store_true", help="replace the functions, not their gradients alone"
+        "--forward", action="store_true", help="replace the functions too, not only their gradients"
     )
     parser.add_argument(
         "--check", action="store_true", help="say what would be replaced in this PyTorch, and end"

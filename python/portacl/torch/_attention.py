@@ -1,7 +1,7 @@
-"""Programs that call multi-scale deformable attention, and how ``enable()`` gives them portacl's.
+"""Gives programs portacl's multi-scale deformable attention, for ``enable()``.
 
-It has no common operator: each program has a formula of its own in PyTorch's operators. The formula
-is replaced in the program when its module is imported.
+There is no common operator: each program has its own formula of PyTorch's operators. The formula is
+replaced when the program's module is imported.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def _function(stock: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _by_levels(points: torch.Tensor, counts: Sequence[int], axis: int, fill: float) -> torch.Tensor:
-    """Points of levels that have different numbers of them, as (.., L, P, ..)."""
+    """Points of levels with different numbers of points, as (.., L, P, ..)."""
     most = max(counts)
     if all(count == most for count in counts):
         return points.unflatten(axis, (len(counts), most))
@@ -194,7 +194,7 @@ def _patch(module: types.ModuleType) -> None:
 
 
 def _compiled_module() -> types.ModuleType:
-    """The functions that Deformable DETR compiles for GPUs, for tensors on the CPU."""
+    """For tensors on the CPU: replaces the functions that Deformable DETR compiles for GPUs."""
     module = types.ModuleType(_COMPILED, "portacl's, where the compiled module is not installed.")
 
     def ms_deform_attn_forward(

@@ -1,11 +1,11 @@
-"""Compiled graphs call the operators that ``enable()`` replaces, not formulas of their own.
+"""Makes compiled graphs call the operators that ``enable()`` replaces.
 
 While ``torch.compile`` traces, PyTorch takes most resizing functions and ``grid_sampler_2d`` apart
 into small operators before any backend sees them. The rules here come first, for tensors on the
 CPU. If portacl's forward kernels are in place, they put in portacl's own operator. Else the
-function stays whole, so that its derivative is the operator that has portacl's kernel. Each rule
-looks at the present kernels when it is asked; tensors of other devices and integers never meet it.
-Graphs that leave the process (``torch.export``, ONNX, packages) hold PyTorch's operators alone.
+function stays whole, so that its derivative is the operator with portacl's kernel. A rule looks at
+the present kernels when it is asked. It is not asked for tensors of other devices and integers.
+Graphs that leave the process (``torch.export``, ONNX, packages) hold only PyTorch's operators.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def _stays_here() -> bool:
 def may_call_portacl() -> bool:
     """Whether a call that reached a kernel may call ``torch.ops.portacl``.
 
-    It may not if a graph records it that other processes read.
+    It may not if a graph for other processes records the call.
     """
     traced = torch.jit.is_tracing() or any(map(torch._C._get_dispatch_mode, _TRACERS))
     return _stays_here() if traced else True
@@ -84,10 +84,10 @@ def _inductor_takes_apart(overload: Any) -> bool:
 
 
 def _let_inductor_call(overload: Any) -> None:
-    """Register the call that Inductor makes of a function it has no rule for.
+    """Register a fallback call in Inductor for a function without a rule.
 
-    Without that it asks whether PyTorch has a formula, and takes one for an error if the variable
-    CI is set, as on GitHub's runners.
+    Otherwise Inductor asks whether PyTorch has a formula. If the variable CI is set, as on GitHub's
+    runners, it treats a formula as an error.
     """
     lowering = sys.modules.get("torch._inductor.lowering")
     if lowering is None or overload in lowering.lowerings or _inductor_takes_apart(overload):
@@ -223,7 +223,7 @@ rules: list[str] = []
 
 
 def add_rules(names: Sequence[str], backward: Enabled, forward: Enabled) -> None:
-    """Rules for PyTorch's functions `names`, as long as `backward()` or `forward()` say so."""
+    """Rules for PyTorch's functions `names`, valid while `backward()` or `forward()` is true."""
     for name in names:
         own = name.removesuffix("_generator")
         if own.startswith(("grid_sampler", "affine_grid")):  # the sampler's gradients stay whole
@@ -241,7 +241,7 @@ _RULES_OF = f"{zlib.crc32(Path(__file__).read_bytes()):08x}"
 
 
 def mark_caches(backward: bool, forward: bool) -> None:
-    """Keep graphs apart that were compiled with other kernels in place, or by other rules.
+    """Separate cached graphs that were compiled with different kernels or rules.
 
     PyTorch keeps them on disk, where they outlive this version of portacl.
     """

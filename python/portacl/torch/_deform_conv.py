@@ -1,4 +1,4 @@
-"""``torch.ops.portacl.deform_conv2d``, and portacl behind ``torchvision::deform_conv2d``."""
+"""``torch.ops.portacl.deform_conv2d``, and its use for ``torchvision::deform_conv2d``."""
 
 from __future__ import annotations
 

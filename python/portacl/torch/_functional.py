@@ -130,8 +130,8 @@ def interpolate_nearest_exact(
     """Resize as ``torch.nn.functional.interpolate(..., mode="nearest-exact")`` does.
 
     Differentiable any number of times, in both modes: forward and backward are exact adjoints.
-    In a few rare size pairs (6 of the 9,216 up to 96 in float32), PyTorch's own CPU forward takes
-    the neighbouring element. There it disagrees with its own backward.
+    In a few size pairs (6 of the 9,216 up to 96 in float32), PyTorch's CPU forward takes the
+    neighbouring element, unlike PyTorch's own backward.
 
     Args:
         input: (N, C, L), (N, C, H, W) or (N, C, D, H, W) on the CPU or a GPU; float16, bfloat16,
@@ -189,8 +189,8 @@ def interpolate(
             ``floor(extent * scale_factor)``. Exactly one of the two must be given.
         mode: "nearest", "nearest-exact", "linear", "bilinear" or "trilinear" (by the number of
             axes), "bicubic", "lanczos" (always antialiased), or "area".
-        align_corners: whether the middles of the border elements fall together, not their outer
-            edges; None means False. Not for the nearest modes, "lanczos"
+        align_corners: true aligns the middles of the border elements, false their outer
+            edges. None means False. Not for the nearest modes, "lanczos"
             and "area".
         recompute_scale_factor: compute coordinates from the sizes, not from ``scale_factor``.
         antialias: whether an axis that shrinks averages over all elements that one output covers.
@@ -303,8 +303,8 @@ def affine_grid(
         theta: (N, 2, 3), or (N, 3, 4) for volumes, on the CPU or a GPU; float16, bfloat16, float32,
             float64.
         size: of the images to sample: (N, C, H, W) or (N, C, D, H, W).
-        align_corners: whether -1 and 1 are the middles of the border elements, not their outer
-            edges; None means False, without PyTorch's warning.
+        align_corners: true: -1 and 1 are the middles of the border elements; false: their outer
+            edges. None means False, without PyTorch's warning.
 
     Returns:
         (N, H, W, 2) or (N, D, H, W, 3), x first, row-major.

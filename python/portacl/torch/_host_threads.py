@@ -1,4 +1,4 @@
-"""PyTorch's threads, on which portacl's kernels run in a process that has both."""
+"""Runs portacl's kernels on PyTorch's threads."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ def _why_not() -> str:
 
 
 def lend() -> None:
-    """Run portacl's kernels on PyTorch's threads; if that cannot be, on as many of its own."""
+    """Run portacl's kernels on PyTorch's threads or, if that is impossible, on as many own ones."""
     why_not = _why_not() or _core.lend_openmp_threads(str(LIBRARY), "PyTorch's (libgomp)")
     if why_not:
         _core.lend_number_of_threads(f"oneTBB, because {why_not}")
 
 
 def threads() -> Threads:
-    """Tell how many threads a call made now would use, and which pool they belong to."""
+    """Tell how many threads a call would use now, and their pool."""
     return Threads(_core.get_num_threads(torch.get_num_threads()), info()["thread_pool"])

@@ -121,7 +121,7 @@ def _resize_backward(
     *modes: bool,
     memory_format: Optional[torch.memory_format] = None,
 ) -> torch.Tensor:
-    """Gradient of the resized tensor's source; None: in the memory format of ``grad_output``."""
+    """Gradient of resizing's input; if the format is None, in the format of ``grad_output``."""
     memory_format = memory_format or memory_format_like(grad_output)
     grad_input = empty(input_size, grad_output.dtype, memory_format, grad_output.device)
     call(function, grad_output, grad_input, *modes, _axis_scales(grad_output, scales))

@@ -137,7 +137,7 @@ def _setup_grid_backward(ctx: Any, inputs: Any, output: Any) -> None:
 def _grid_second_order(
     first_order: Callable[..., Any], ctx: Any, *grads: torch.Tensor
 ) -> tuple[Optional[torch.Tensor], ...]:
-    """Second derivatives by PyTorch's formulas: ``first_order`` calls its backward operator."""
+    """Second derivatives by PyTorch's formulas; ``first_order`` calls PyTorch's backward."""
     create_graph = torch.is_grad_enabled()
     wanted = ctx.needs_input_grad[:3]
     with torch.enable_grad():
@@ -163,7 +163,7 @@ _FRAME = 2  # the farthest tap of a point between two pixels of the image
 def _framed(
     input: torch.Tensor, pixels: torch.Tensor, rounds: bool
 ) -> tuple[torch.Tensor, torch.Tensor, Callable[[torch.Tensor], torch.Tensor]]:
-    """An image that repeats itself as one with a frame of its own pixels, and points in that.
+    """A repeating image as an image with a frame of its own pixels, and the points in it.
 
     Returns the framed image, its points, and the function that takes a gradient of the framed image
     to the image.
@@ -236,8 +236,8 @@ def _padded_gradients(
         modes = mode, PADDINGS["zeros"], align_corners
         found = [*torchs_backward(grad_output, input, grid, *modes, mask)]
         if mask[1] and not nearest:
-            # Plus the fill times 1 less the weights inside: points all inside know no fill, even
-            # if it is NaN.
+            # Adds the fill times (1 - the weights inside). Points that are all inside ignore the
+            # fill, even NaN.
             sums = grad_output.sum(1, keepdim=True)
             ones = torch.ones_like(input[:, :1])
             of_weights = torchs_backward(sums, ones, grid, *modes, [False, True])[1]
@@ -250,7 +250,7 @@ def _padded_gradients(
 
 
 class _Library(torch.library.Library):
-    """Gives the kernels of ``register_autograd`` forward mode, which it has no place for."""
+    """Adds forward mode, which ``register_autograd`` does not support."""
 
     def impl(self, op_name: Any, fn: Any, dispatch_key: str = "", **options: Any) -> Any:
         if dispatch_key == "Autograd":
@@ -292,7 +292,7 @@ def _linear_tangent(operator: Any, primals: Sequence[Any], tangents: Tangents) -
 
 
 def _grid_tangent(stem: str, primals: Sequence[Any], tangents: Tangents) -> torch.Tensor:
-    """Linear in the input, except for values outside; in the grid by the slopes of each channel."""
+    """Linear in the input, except values outside; for the grid by the slopes of each channel."""
     input, grid, *modes = primals
     sampler, backward = (getattr(ops, f"{stem}{end}") for end in ("", "_backward"))
     if torch.is_grad_enabled() and any(t.requires_grad for t in (input, grid)):
@@ -556,9 +556,9 @@ def _listed_gradient(
 
 
 def define_listed(pair: Sequence[_listed.Operator], names: Sequence[str]) -> None:
-    """Define operators of this library for two that are linear and each other's transpose.
+    """Define operators of this library for two linear operators that are transposes.
 
-    ``size`` has the extents of the result that the first argument does not tell.
+    ``size`` has the extents of the result that the first argument does not give.
     """
     types = {"Flag": "bool", "Scales": "float[]?"}
     for operator, name in zip(pair, names):

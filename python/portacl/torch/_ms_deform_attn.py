@@ -25,7 +25,7 @@ SCHEMAS = {
 
 
 def _points_dtype(value: torch.Tensor, *points: torch.Tensor) -> torch.dtype:
-    """The dtype to read locations and weights in: never narrower than theirs.
+    """The dtype in which locations and weights are read, never narrower than their own.
 
     Beside 16-bit values they may be float32, as autocast makes them.
     """
@@ -35,7 +35,7 @@ def _points_dtype(value: torch.Tensor, *points: torch.Tensor) -> torch.dtype:
 
 
 def _with_channels(tensor: torch.Tensor) -> torch.Tensor:
-    """The tensor with the channels of a vector side by side, as the fast kernels read them."""
+    """The tensor with channels side by side, as the fast kernels need it."""
     return tensor if tensor.stride(-1) == 1 else tensor.contiguous()
 
 
@@ -46,7 +46,7 @@ def _arguments(
     locations: torch.Tensor,
     weights: torch.Tensor,
 ) -> tuple[torch.Tensor, ...]:
-    """The tensors as ``_core`` takes them: the points of all levels on one axis."""
+    """The tensors for ``_core``: the points of all levels on one axis."""
     if locations.dim() != 6 or weights.dim() != 5:
         raise ValueError(
             f"sampling_locations has shape {list(locations.shape)} and attention_weights "
@@ -89,7 +89,7 @@ def backward_kernel(
     grad_output: torch.Tensor,
     output_mask: Sequence[bool],
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Each in its tensor's own dtype; an empty tensor for one that is left out."""
+    """Each gradient in its tensor's dtype; an empty tensor for a gradient that is left out."""
     arguments = _arguments(value, spatial_shapes, level_start_index, locations, weights)
     sources = (value, locations, weights)
     points = arguments[3].dtype

@@ -1,4 +1,4 @@
-"""Put portacl's kernels into PyTorch's dispatcher, or let them stand aside.
+"""Put portacl's kernels into PyTorch's dispatcher, or make them hand calls back.
 
 Dispatch() in src/torch_kernels.cc decides about each call that reaches them.
 """
@@ -81,17 +81,17 @@ class _Replacement:
         library, native = torch.library.Library("aten", "IMPL"), None
         try:
             with warnings.catch_warnings():
-                # PyTorch says once that kernels are replaced; that is the purpose. For kernels in
-                # C++ it gives no Python warning that could be filtered. So one in Python comes
-                # first.
+                # PyTorch warns once that kernels are replaced, which is intended here. For kernels
+                # in C++ this is no Python warning that could be filtered, so a kernel in Python is
+                # registered first.
                 warnings.filterwarnings("ignore", "Warning only once for all operators")
                 first = torch.library.Library("aten", "IMPL")
                 name, kernel = next(iter(self.kernels.items()))
                 first.impl(name, kernel, key)
                 first._destroy()
                 if uses_native_kernels and self.device == "cpu":
-                    # Resizing passes other integers than uint8 on to PyTorch's kernels, where these
-                    # are known.
+                    # Resizing hands integers other than uint8 to PyTorch's kernels, if these are
+                    # known.
                     names = [n for n in self.kernels if _stands_aside or n not in OF_PICTURES]
                     native = _core.TorchKernels(names)
                 for name in self.kernels.keys() - set(native.names if native else ()):
@@ -113,9 +113,9 @@ _REPLACEMENTS = {
 
 
 def _raises_as_pytorch(name: str, kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """RuntimeError for calls that are wrong, as PyTorch's own kernels raise.
+    """Raise RuntimeError for wrong calls, as PyTorch's kernels do.
 
-    Other dtypes are PyTorch's, where it hands out its kernel.
+    Calls of other dtypes go to PyTorch's kernel, if PyTorch gives access to it.
     """
     stock = stock_kernels.get(name) if name not in _RESIZES and name not in TAKEN_APART else None
 
@@ -152,7 +152,7 @@ class _Resize:
     row_major: bool = False  # gradients, whatever the layout of the operand
 
     def split(self, rest: Sequence[Any]) -> tuple[list[float], list[bool]]:
-        """Scales, 0 if the sizes decide, and modes; PyTorch drops trailing arguments of None."""
+        """Scales (0 if the sizes decide) and modes; PyTorch drops trailing arguments of None."""
         modes = [bool(rest[0]), *self.modes] if self.modes else []
         scales = (*rest[len(self.modes) :], *[None] * self.axes)[: self.axes]
         return [scale if scale and scale > 0 else 0.0 for scale in scales], modes
@@ -205,7 +205,7 @@ def _is_forward_in_place(tensor: torch.Tensor) -> bool:
 def _resize(name: str, input: torch.Tensor, output_size: Sequence[int], *rest: Any) -> torch.Tensor:
     taken = input.dtype in DTYPES or (input.dtype == torch.uint8 and not input.is_cuda)
     if not (taken and _is_forward_in_place(input)):
-        # Pictures of other integers, or the kernel stands aside: PyTorch's own is still behind the
+        # Pictures of other integers, or calls handed back: PyTorch's kernel is still reached by the
         # operator's out= variant.
         stock = getattr(torch.ops.aten, name).out
         return stock(input, output_size, *rest, out=input.new_empty(0))
@@ -318,7 +318,7 @@ def replaced_names() -> list[tuple[str, bool]]:
 
 
 def replaced() -> list[Replaced]:
-    """All replaced operators, with the way in which this PyTorch calls portacl."""
+    """All replaced operators, and how this PyTorch calls portacl."""
     put_in_dispatcher()
     natives = [r._native for r in (_backward, _forward) if r._native is not None]
     through = {name for native in natives for name in native.names}
@@ -367,10 +367,10 @@ def enable(
     ``interpolate``. The modes are nearest, nearest-exact, linear, bilinear, trilinear and bicubic,
     with and without ``antialias``, Lanczos, and area (on the CPU). Results have the same shapes,
     dtypes and memory formats. Nearest and nearest-exact have the same bits, and so has pooling that
-    is row-major in float32 or float64. Antialiased gradients in float16 and bfloat16 are there;
-    PyTorch lacks them. On the CPU they run on PyTorch's threads (``threads()``). Forked children
-    (DataLoader workers) inherit it and compute with one thread once the parent has used more, with
-    the same bits. The last call counts.
+    is row-major in float32 or float64. Antialiased gradients also exist in float16 and bfloat16,
+    unlike in PyTorch. On the CPU the kernels run on PyTorch's threads (``threads()``). Forked
+    children (DataLoader workers) inherit ``enable()``; if the parent has used several threads, they
+    compute with one, with the same bits. The last call counts.
 
     Args:
         forward: replace the functions themselves as well, and ``affine_grid``. The last
@@ -429,8 +429,8 @@ def disable() -> None:
 
     ``with accelerated()`` blocks that run keep portacl's.
 
-    portacl's stay in PyTorch's dispatcher and call PyTorch's, which takes 0.6 us a call, and
-    torchvision's, which takes 3 us.
+    portacl's kernels stay in PyTorch's dispatcher. They call PyTorch's kernels, which costs 0.6 us
+    a call, and torchvision's, which costs 3 us.
     """
     _attention.set_enabled(False)
     _roi_align.set_enabled(False)
@@ -444,7 +444,7 @@ def disable() -> None:
 
 
 def is_enabled(forward: bool = False, device: str = "cpu") -> bool:
-    """Whether portacl's backward kernels are in place now; ``forward``: the forward ones."""
+    """Whether portacl's backward kernels (with ``forward``: forward kernels) are enabled now."""
     return _replacements(device)[1 if forward else 0].in_place
 
 

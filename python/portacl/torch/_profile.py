@@ -1,4 +1,4 @@
-"""profile(): which calls portacl's kernels take, how long they run, and what PyTorch's would."""
+"""profile(): which calls portacl's kernels take, their time, and the time of PyTorch's kernels."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ class Row:
 
     @property
     def milliseconds(self) -> float:
-        """The mean of a call: of the compared ones, if there are any, as PyTorch's mean is."""
+        """The mean time of a call; of the compared calls if there are any, as PyTorch's mean."""
         if self.compared:
             return 1e3 * self.compared_seconds / self.compared
         return 1e3 * self.seconds / self.calls
 
     @property
     def saved(self) -> Optional[float]:
-        """Seconds that PyTorch's kernel would have taken more for all calls, or None."""
+        """Seconds that portacl saved in all calls, by PyTorch's mean time, or None."""
         if not self.compared:
             return None
         return (self.pytorch_seconds - self.compared_seconds) / self.compared * self.calls
@@ -182,7 +182,7 @@ def _why_not(device: str, is_forward: bool, is_resize: bool, tensor: torch.Tenso
 
 
 def _can_compare(name: str, arguments: Sequence[Any]) -> bool:
-    """Whether PyTorch's kernel does no harm: NaN and 16 bits can make it end the process."""
+    """Whether PyTorch's kernel is safe: with NaN or 16 bits it can end the process."""
     if not name.startswith("grid_sampler"):
         return True
     tensors = [a for a in arguments if isinstance(a, torch.Tensor)]
@@ -196,7 +196,7 @@ def _timed(call: Callable[[], Any]) -> tuple[Any, float]:
 
 
 def _watching(name: str, device: str, kernel: Any, reason: Callable[..., str]) -> Any:
-    """A kernel that runs the one which was there, and keeps the books while a profile runs."""
+    """A kernel that calls the previous kernel, and records calls while a profile runs."""
 
     def watched(keys: Any, *arguments: Any) -> Any:
         report = _report
@@ -226,7 +226,7 @@ def _watching(name: str, device: str, kernel: Any, reason: Callable[..., str]) -
 
 
 def _watch() -> None:
-    """Put watching kernels over the present ones, once: they stay, and cost a few us a call."""
+    """Register watching kernels once; they stay, and cost a few us a call."""
     with _lock:
         if _watched:
             return
@@ -261,11 +261,11 @@ def _watch() -> None:
 
 @contextlib.contextmanager
 def profile(sample: int = 0) -> Iterator[Report]:
-    """See which calls portacl takes in a ``with`` block, all threads: per operator and shape.
+    """Record the calls that portacl takes in a ``with`` block, in all threads.
 
     The table of ``Report.table()`` has the calls of every operator that ``enable()`` can replace
-    and of ``torch.ops.portacl``. It says how long they ran, and which were not taken and why.
-    ``Report.json()`` has the same. ``torch.profiler`` shows the calls as ``portacl::...``.
+    and of ``torch.ops.portacl``. It says how long calls ran, and which calls were not taken and
+    why. ``Report.json()`` has the same. ``torch.profiler`` shows the calls as ``portacl::...``.
 
     Calls of a process that has profiled once cost a few microseconds more until it ends.
 

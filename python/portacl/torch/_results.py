@@ -1,4 +1,4 @@
-"""Memory of results as tensors: PyTorch's own, or for large ones the pool's kept huge pages."""
+"""Memory of results: PyTorch's memory or, for large tensors, huge pages of the pool."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _MEMORY_FORMATS = {4: torch.channels_last, 5: torch.channels_last_3d}
 def memory_format_like(tensor: torch.Tensor) -> torch.memory_format:
     """Memory format that PyTorch would give results from this tensor, of images or volumes.
 
-    It is channels_last if the strides ascend in the order C, W, H, (D,) N, not if they are
-    dense: PyTorch's own rule for the results of its resizing operators.
+    It is channels_last if the strides ascend in the order C, W, H, (D,) N, dense or not: PyTorch's
+    rule for results of resizing.
     """
     if tensor.dim() not in _MEMORY_FORMATS:
         return torch.contiguous_format
@@ -47,7 +47,7 @@ def _channels_last_strides(shape: Sequence[int]) -> tuple[int, ...]:
 
 
 def empty_like(tensor: torch.Tensor) -> torch.Tensor:
-    """A row-major tensor with undefined contents and another one's shape, dtype and device."""
+    """A row-major tensor with undefined contents, and a given tensor's shape, dtype and device."""
     if tensor.is_cuda:
         return torch.empty_like(tensor, memory_format=torch.contiguous_format)
     if tensor.numel() < POOLED_BYTES // 8 and tensor.is_contiguous():

@@ -1,4 +1,4 @@
-"""``torch.ops.portacl.roi_align``, and portacl behind ``torchvision::roi_align``."""
+"""``torch.ops.portacl.roi_align``, and its use for ``torchvision::roi_align``."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""portacl's kernels in the place of torchvision's.
+"""Replaces torchvision's kernels by portacl's.
 
-From PyTorch 2.13 on, calls that portacl takes do not pass Python (src/torch_detection.cc).
+From PyTorch 2.13 on, calls that portacl takes do not go through Python (src/torch_detection.cc).
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def _fits(source: torch.Tensor, *rest: Any) -> bool:
 
 
 class Replaced:
-    """portacl's kernels for some of torchvision's operators, while wanted and if it is loaded.
+    """portacl's kernels for some of torchvision's operators, while wanted and loaded.
 
     Args:
         module: the module of torchvision that makes the operators known when it is imported.
@@ -121,7 +121,7 @@ class Replaced:
         self.choose()
 
     def choose(self) -> None:
-        """Decide whether calls pass Python, which gives torchvision its own calls."""
+        """Choose whether calls go through Python; kernels there give torchvision its own calls."""
         with self._lock:
             if self._native is not None:
                 self._native.stand_aside(is_watched or not self.in_place)

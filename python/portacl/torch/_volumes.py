@@ -1,4 +1,4 @@
-"""Antialiased resizing of rows and volumes in ``torch.nn.functional.interpolate``, which refuses it."""
+"""Makes ``torch.nn.functional.interpolate`` take antialiased resizing of rows and volumes."""
 
 from __future__ import annotations
 

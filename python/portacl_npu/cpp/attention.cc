@@ -1,5 +1,6 @@
-// PyTorch asks a function of the device's which kernel an attention gets. Without one it is made of
-// its parts: products, copies and a softmax, each a routed call, and as many for the gradient.
+// PyTorch asks a function of the device which kernel an attention gets. Without this function an
+// attention would be products, copies and a softmax. Each would be a routed call, with as many
+// again for the gradient.
 #include "attention.h"
 
 #include <ATen/native/transformers/attention.h>

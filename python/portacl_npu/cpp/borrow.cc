@@ -3,8 +3,8 @@
 
 #include <torch/csrc/api/include/torch/version.h>
 
-// PyTorch before 2.13 has names of axes. To look for the header would not do: the compiler also finds
-// that of another PyTorch in /usr/include, such as Debian's libtorch-dev.
+// PyTorch before 2.13 has names of axes. A test for the header would be wrong: the compiler also
+// finds the header of another PyTorch in /usr/include, such as Debian's libtorch-dev.
 #if TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR < 13
 #include <ATen/NamedTensorUtils.h>
 #define PORTACL_NAMED_AXES
@@ -34,8 +34,8 @@ size_t BytesOf(const at::Tensor& t, int64_t offset) {
   return at::detail::computeStorageNbytes(t.sizes(), t.strides(), t.itemsize(), offset);
 }
 
-// An empty tensor as the plugin makes it, for each device, and for inference mode. Results are
-// copies of it: that costs less than to ask the plugin each time.
+// An empty tensor from the plugin, for each device, and for inference mode. Results are copies of
+// it, which costs less than asking the plugin each time.
 const at::Tensor& Model(c10::Device device) {
   static auto& models = *new std::array<std::array<at::Tensor, kMaxDevices>, 2>;
   static std::mutex mutex;

@@ -15,8 +15,8 @@ namespace portacl_npu {
 
 class Borrowed {
  public:
-  // `flat`: tensors are seen as one axis of all their elements. `versions`: the CPU tensors count
-  // their versions, for operators that run on other threads than the call.
+  // `flat`: tensors have one axis with all their elements. `versions`: the CPU tensors count their
+  // versions, for operators that run on other threads than the call.
   explicit Borrowed(const char* operator_name, bool flat = false, bool versions = false)
       : name_(operator_name), flat_(flat), versions_(versions) {}
   Borrowed(const Borrowed&) = delete;
@@ -32,8 +32,8 @@ class Borrowed {
   // What the call did to arguments beyond their elements (out= and resizing).
   void FollowSizes();
 
-  // Makes the device of the call the current one, until its end. It is the device of its tensors,
-  // else the one asked for, else the current one.
+  // Makes the call's device current until the end of the call: the device of its tensors, else the
+  // requested device, else the current one.
   c10::Device EnterDevice();
   // All work on the device's current stream is done.
   void Synchronize() const { SynchronizeStreamOf(*device_); }

@@ -1,5 +1,5 @@
-// A collective's call, and its work, which promises tensors of the device; what Gloo lacks is made
-// of its messages between two processes.
+// A collective's call, and its work, with tensors of the device. Collectives that Gloo lacks are
+// made of Gloo's messages between two processes.
 #include "collectives.h"
 
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
@@ -182,8 +182,8 @@ WorkPointer ByMessages(const std::string& name, const IValue* arguments) {
   return Exchange(*group(), outputs, inputs);
 }
 
-// A group that was made without a name of a backend has one for the device alone, which is Gloo
-// too.
+// If a group was made without the name of a backend, it has a backend for the device only; that is
+// Gloo too.
 void LetItServeTheCpu(c10d::ProcessGroup& group) {
   const std::vector<c10::Device> devices = group.getDeviceTypes();
   const auto is_cpu = [](const c10::Device& each) { return each.is_cpu(); };

@@ -1,5 +1,5 @@
-// Routed operators that get their arguments as they are. Boxes for the four lists of numbers of a
-// convolution cost more than all else that routing does.
+// Routed operators that get their arguments as they are. To box the four lists of numbers of a
+// convolution would cost more than the rest of routing.
 #pragma once
 
 #include <torch/library.h>

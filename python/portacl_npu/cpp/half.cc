@@ -48,7 +48,8 @@ bool IsOneOf(const c10::OperatorHandle& op, std::span<const std::string_view> na
 }
 
 // CPU kernels of these operators round every intermediate result to half precision; a device
-// computes in float. Or they are a hundred times slower than in float on processors that lack it.
+// computes in float. Other kernels are a hundred times slower than in float on processors without
+// half precision.
 bool RunsInFloat(const c10::OperatorHandle& op) {
   static constexpr std::string_view kNames[] = {"_adaptive_avg_pool3d",
                                                 "_convolution",

@@ -22,8 +22,8 @@ int32_t (*watched)() = nullptr;
 void (*report_call)(const char*, const char*, double) = nullptr;
 void* (*host_address)(const void*, size_t) = nullptr;  // null: the same address
 
-// What CPU kernels got, by the address that they know. A table, because some of them (oneDNN) know
-// nothing else of memory that they return.
+// Memory that CPU kernels got, by its address. A table, because some kernels (oneDNN) give only the
+// address when they free memory.
 struct LentBlocks {
   std::mutex mutex;
   std::unordered_map<void*, c10::DataPtr> blocks;

@@ -8,8 +8,8 @@ namespace portacl_npu {
 
 constexpr auto kNpu = c10::DeviceType::PrivateUse1;
 
-// Finds the library in the process and takes PyTorch's CPU allocator over. Called once, before any
-// operator is routed; throws where the ACL library of this process is not portacl.
+// Finds the library in the process and replaces PyTorch's CPU allocator. Called once, before any
+// operator is routed; throws if the ACL library of this process is not portacl.
 void InstallMemory();
 
 // The address by which host code reaches device memory: the same, but for guard mode.
@@ -18,13 +18,14 @@ void* HostAddress(void* device_address, size_t bytes);
 // All work on the device's current stream is done.
 void SynchronizeStreamOf(c10::Device device);
 
-// Memory of the current device that the host may write at once. Since the call waited for the
-// stream, another thread of the program may have put work on it and freed the memory of that work.
-// Such memory goes to the next who asks, so the call waits again. (0.3 us if the stream is idle.)
+// Memory of the current device that the host may write at once. After the call waited for the
+// stream, another thread may have put work on the stream and freed this work's memory. The
+// allocator gives such memory to the next request, so this waits again. (0.3 us if the stream is
+// idle.)
 c10::DataPtr AllocateForHost(size_t bytes);
 
-// While one lives, memory that CPU kernels of this thread allocate is device memory. `kLarge`:
-// small blocks stay host memory; most hold no result, and a small result is soon copied. `kAll` is
+// During its lifetime, CPU kernels of this thread allocate device memory. `kLarge`: small blocks
+// stay host memory, because most hold no result, and a small result is quickly copied. `kAll` is
 // for calls that do not write to this memory.
 class Lending {
  public:

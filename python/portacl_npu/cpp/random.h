@@ -1,8 +1,8 @@
 // Random numbers of the device, drawn by PyTorch's CPU kernels.
 //
-// The device's generator says where its sequence stands (seed and offset); a CPU kernel draws from
-// a generator seeded with that pair. So torch.npu.manual_seed and the generator's states mean what
-// they should. PORTACL_NPU_RANDOM=cpu: PyTorch's CPU generator instead, so that a program has the
+// The device's generator gives its position (seed and offset), and a CPU kernel draws from a
+// generator that is seeded with this pair. So torch.npu.manual_seed and the generator's states work
+// as usual. PORTACL_NPU_RANDOM=cpu: PyTorch's CPU generator instead, so that a program has the
 // numbers of the same program on the CPU.
 #pragma once
 

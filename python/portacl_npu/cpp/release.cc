@@ -1,7 +1,7 @@
 // The plugin has a thread for each device that looks for tensors to release. Between two looks it
-// sleeps by select() of a microsecond, for as long as the process lives. By Linux's timers these
-// are some 60, and the thread takes a sixth of a CPU. Timers can be made coarse by their own thread
-// alone, so the plugin's calls of select() go through a function that does it.
+// sleeps by select() of a microsecond, as long as the process lives. Linux's timers make this some
+// 60 microseconds, and the thread takes a sixth of a CPU. Only a thread itself can make its timers
+// coarse. So the plugin's calls of select() go through a function that does this.
 #include "release.h"
 
 #include <dlfcn.h>

@@ -61,8 +61,8 @@ void Run(const c10::OperatorHandle& op, c10::Device device, size_t first, Lendin
   RunCpuKernel(op, stack);
 }
 
-// Autograd sees by a tensor's version that it was written. PyTorch counts where an operator of one
-// tensor is called; the foreach operators count by the calls that their CPU kernels make.
+// Autograd sees by a tensor's version that it was written. PyTorch counts versions when it calls an
+// operator of one tensor. Foreach operators count in the calls that their CPU kernels make.
 void CountVersions(const c10::OperatorHandle& op, const c10::Argument& argument,
                    const IValue& value) {
   const auto* const alias = argument.alias_info();

@@ -11,13 +11,13 @@
 
 namespace portacl_npu {
 
-// An operator by its CPU kernel, on the same memory. Synchronous: the current stream is finished
-// first, and the results are there when the call returns. (A kernel may allocate, and a block that
-// the allocator gives out again may have a reader on the stream still.)
+// Computes an operator by its CPU kernel, on the same memory. Synchronous: it waits for the current
+// stream first, and results are complete when the call returns. (A kernel may allocate, and work on
+// the stream may still read a block that the allocator gives out again.)
 class Routed final : public c10::OperatorKernel {
  public:
-  // `with_hosts`: takes tensors of the CPU beside the device's. `allocates`: touches no elements,
-  // so that nothing has to be finished first.
+  // `with_hosts`: takes CPU tensors beside the device's tensors. `allocates`: touches no elements,
+  // so it need not wait for the stream.
   explicit Routed(bool with_hosts = false, bool allocates = false)
       : with_hosts_(with_hosts), allocates_(allocates) {}
   void operator()(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
@@ -31,8 +31,8 @@ class Routed final : public c10::OperatorKernel {
 using BoxedKernel =
     std::function<void(const c10::OperatorHandle&, c10::DispatchKeySet, torch::jit::Stack*)>;
 
-// The kernel that the plugin registered for an operator; empty where PyTorch (before 2.9) does not
-// give it out.
+// The kernel that the plugin registered for an operator; empty if PyTorch (before 2.9) gives no
+// access to it.
 BoxedKernel KernelOfPlugin(const c10::OperatorHandle& op, c10::DispatchKey key);
 
 // An operator that portacl has. The plugin's kernel calls it, for the types that portacl takes. All
@@ -49,8 +49,9 @@ class Preferred final : public c10::OperatorKernel {
   const bool with_double_;
 };
 
-// For autograd, an operator of the plugin's that is made of others: it follows these. Tensors of
-// Python classes (DTensor) have rules for the operator itself: the plugin's formula, if known.
+// For an operator of the plugin that is made of other operators: autograd follows these. Tensors of
+// Python classes (DTensor) have rules for the operator itself: they get the plugin's formula, if
+// known.
 class ByParts final : public c10::OperatorKernel {
  public:
   explicit ByParts(BoxedKernel plugins) : plugins_(std::move(plugins)) {}
@@ -75,8 +76,8 @@ class Composite final : public c10::OperatorKernel {
                   torch::jit::Stack* stack);
 };
 
-// aten::_to_copy as Composite does it, but a cast to float64 gives float32. So does the plugin with
-// NPUs that have no float64. (PORTACL_NPU_FLOAT64=1: float64.)
+// aten::_to_copy like the composite kernel, but a cast to float64 gives float32. The plugin does
+// the same on NPUs without float64. (PORTACL_NPU_FLOAT64=1: float64.)
 class ToCopy final : public c10::OperatorKernel {
  public:
   void operator()(const c10::OperatorHandle& op, c10::DispatchKeySet keys,

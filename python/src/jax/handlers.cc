@@ -39,8 +39,8 @@ std::optional<int32_t> DTypeOf(ffi::DataType type) {
   }
 }
 
-// A row-major buffer as a tensor of `rank` axes: the axes that vmap put in front are joined with
-// the first axis. `rank` is at most the buffer's rank, and at most PORTACL_MAX_RANK.
+// A row-major buffer as a tensor of `rank` axes: axes that vmap added in front are joined with the
+// first axis. `rank` is at most the buffer's rank, and at most PORTACL_MAX_RANK.
 portaclTensor TensorOf(const ffi::AnyBuffer& buffer, int32_t rank) {
   portaclTensor tensor{};
   tensor.data = buffer.untyped_data();
@@ -91,8 +91,8 @@ ffi::Error Run(Call call, std::initializer_list<Array> arrays) {
   return RunAndTell(call);
 }
 
-// Operators of several arrays, without axes in front. `tensors` says for each of the call's tensors
-// which buffer it is, inputs before results, or -1: not wanted. Numbers are as in Call.
+// Operators of several arrays, without axes in front. `tensors` has for each of the call's tensors
+// the index of its buffer (inputs before results), or -1: not wanted. Numbers are as in Call.
 template <Op kOp>
 ffi::Error Listed(ffi::RemainingArgs inputs, ffi::RemainingRets results,
                   ffi::Span<const int32_t> tensors, ffi::Span<const double> reals,
