@@ -15,9 +15,9 @@
 namespace portacl::base {
 
 // A thread_local object with a destructor is gone before atexit handlers and the destructors of
-// static and other thread_local objects run. These may call the library. This object is made at its
-// first use, at any time. It ends after all of them, with its thread, or never on the thread that
-// ends the process.
+// static and other thread_local objects run. These may call the library. PerThread's object is made
+// at its first use, at any time. It ends after all of these, with its thread (on the thread that
+// ends the process: never).
 template <class T>
 class PerThread {
  public:

@@ -107,8 +107,8 @@ void ShrinkQuarantine(GuardTable& table) {
 bool GuardEnabled() {
   static constinit base::Once<bool> enabled;
   // The first stack of a process takes the loader's lock. A signal handler must not take this lock.
-  // Nor must a maker of an object wait for it: constructors of libraries that are being loaded may
-  // wait for the maker.
+  // Nor must a thread that holds the creation lock: constructors of libraries that are being loaded
+  // may wait for that lock.
   if (!enabled.IsFound() && *base::settings::GuardText() != '\0') {
     static_cast<void>(CaptureStack(kOwnFrames));
     FindLineReader();

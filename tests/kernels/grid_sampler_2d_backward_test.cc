@@ -108,8 +108,9 @@ TEST_F(GridSamplerBackwardKernels, EqualTheReferenceOnEveryLayoutAndMask) {
   ExpectRan({"slab", "direct", "owned", "padded", "packed"}, 10);
 }
 
-// gridGrad alone of few channels goes point by point in the lanes of vectors: point counts around
-// their lengths, groups that are inside the image, touch its edges or lie beyond, and layouts.
+// If only gridGrad is wanted and channels are few, points are in the lanes of vectors. Tested:
+// point counts around the vectors' lengths, groups inside the image, at its edges and outside, and
+// layouts.
 TEST_F(GridSamplerBackwardKernels, EqualTheReferenceForGridGradAlone) {
   Random random(9);
   for (const Element element : kElements) {
