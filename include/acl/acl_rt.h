@@ -497,9 +497,9 @@ PORTACL_API aclError aclrtUnSubscribeReport(uint64_t threadId, aclrtStream strea
 PORTACL_API aclError aclrtLaunchHostFunc(aclrtStream stream, aclrtHostFunc fn, void* args);
 
 /**
- * The code of the newest failed call on this thread, of the ACL and the aclnn functions, left in
- * place; ACL_SUCCESS if none. Pure questions (aclrtGetDevice(), aclrtStreamQuery(), the queries of
- * events) change neither this nor aclGetRecentErrMsg(), whatever they answer.
+ * The code of this thread's newest failed call of the ACL and aclnn functions, which stays;
+ * ACL_SUCCESS if there is none. Pure questions (aclrtGetDevice(), aclrtStreamQuery(), the queries
+ * of events) change neither this nor aclGetRecentErrMsg(), whatever they answer.
  */
 PORTACL_API aclError aclrtPeekAtLastError(aclrtLastErrLevel level);
 

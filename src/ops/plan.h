@@ -164,8 +164,8 @@ class Plan {
   // Shapes, dtype and kernel in one line, for logs and traces.
   std::string Describe() const;
 
-  // The rules on memory (memory_rules.cc), for tensors whose storages are not at the planned
-  // addresses.
+  // The rules on memory (memory_rules.cc), for tensors with other storages than the planned
+  // ones.
   base::Status CheckAddresses(const Storages& storages) const;
   // The rules that need only one tensor: not null, and room in a known allocation.
   base::Status CheckAddress(int index, const void* storage) const;

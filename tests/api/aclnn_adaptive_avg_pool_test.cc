@@ -1,5 +1,5 @@
 // Adaptive average pooling and its gradient through their C API: numbers of a plain sum over
-// windows, refusals of their own, what PyTorch's kernels may compute, and the signatures.
+// windows, their refusals, calls that PyTorch's kernels may compute, and the signatures.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

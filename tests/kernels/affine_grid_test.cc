@@ -1,5 +1,6 @@
 // The affine grid and its gradient: the reference against the definition, and the SIMD kernels
-// against the reference, byte for byte, on every instruction set of this machine. Through plans.
+// against the reference, byte for byte, on every instruction set of this machine. Kernels run
+// through plans.
 #include <gtest/gtest.h>
 
 #include <array>

@@ -179,7 +179,7 @@ TEST_P(RefGridSampler3D, AConstantThirdAxisGivesTheImagesResult) {
   for (int64_t i = 0; i < output.size(); ++i) ASSERT_NEAR(sampled.Get(i), output.Get(i), 1e-13);
 }
 
-// <gradOutput, forward(x)> is linear in x with the gradient inputGrad, and its slope along a
+// <gradOutput, forward(x)> is linear in x; its gradient by x is inputGrad, and its slope along a
 // coordinate is gridGrad.
 TEST_P(RefGridSampler3D, GradientsAreThoseOfTheForwardFunction) {
   if (element_ != Element::kDouble || mode_.interpolation == kNearest) return;

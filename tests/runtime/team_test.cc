@@ -90,8 +90,8 @@ TEST(Team, RangesOfHugeLoopsDoNotOverflow) {
   EXPECT_EQ(covered, kMost);
 }
 
-// The data are no atomics, so the thread sanitizer checks that a loop starts before its bodies and
-// ends after them.
+// The loops write plain data, not atomics. So the thread sanitizer notices if a body runs before
+// its loop's start or after its end.
 TEST(Team, HelpersThatComeAndGoRunEveryIndexOnce) {
   constexpr int kHelpers = 3;
   constexpr int64_t kCount = 500;

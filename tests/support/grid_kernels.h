@@ -54,8 +54,8 @@ struct Mask {
 inline constexpr Mask kBoth = {true, true};
 
 // Calls check(kernel, path) for every kernel of this machine, each number of threads (a short run:
-// the last one) and the paths that the test means, with a trace of them; check() is false if the
-// path does not serve.
+// the last one) and the paths that the test names, and traces these; check() is false if the path
+// does not serve.
 template <class Params, class Check>
 void ForKernels(std::span<const portacl::base::Kernel<Params>> kernels, const GridCase& c,
                 const GridMode& mode, Layout layout, const std::vector<int>& threads,

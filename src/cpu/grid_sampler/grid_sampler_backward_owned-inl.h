@@ -172,7 +172,7 @@ struct CubicBatch {
 };
 
 // An owner's part: some channels of image or volume n, and in them rows or planes [first, end). If
-// images are joined: all of several images from n on.
+// images are joined, it is several whole images from n on.
 struct OwnedPart {
   int64_t n;
   int64_t first_channel;
