@@ -172,31 +172,6 @@ int64_t RoiImage(const RoiAlignParams& p, int64_t n) {
   return index >= 0 && index < static_cast<double>(p.images) ? static_cast<int64_t>(index) : -1;
 }
 
-// An upright roi.
-template <class F>
-struct Roi {
-  int64_t image = -1;
-  RoiAxis<F> y{};
-  RoiAxis<F> x{};
-  // Samples of a bin.
-  F count() const { return static_cast<F>(std::max<int64_t>(y.samples * x.samples, 1)); }
-};
-
-template <class T, class F = base::ComputeType<T>>
-Roi<F> RoiAt(const RoiAlignParams& p, int64_t n) {
-  const auto axis = [&](int64_t column, int64_t bins, int64_t extent) {
-    const F scale = static_cast<F>(p.scale);
-    const F offset = p.aligned ? F{0.5} : F{0};
-    F end = RoiColumn<T>(p, n, column + 2);
-    if (p.includes_ends) end += F{1};
-    const F start = RoiColumn<T>(p, n, column) * scale - offset;
-    return RoiAxisOf<F>(p, start, (end * scale - offset) - start, bins, extent);
-  };
-  const int64_t first = p.has_indices ? 0 : 1;
-  return {RoiImage<T>(p, n), axis(first + 1, p.pooled_height, p.height),
-          axis(first, p.pooled_width, p.width)};
-}
-
 // ---- samples one by one: maxima and rotated rois -----------------------------------------------
 
 // The four elements around a sample, with their weights; none where the sample does not count.
@@ -267,13 +242,13 @@ struct RoiTurn {
   double sin, cos;
 };
 
-// A roi of a maximum, upright, or a rotated one: its axes then turn around a centre.
+// A roi's bins. The axes of a rotated one turn around its centre.
 template <class F>
-struct SampledRoi {
+struct Roi {
   int64_t image = -1;  // contributes nothing
   RoiAxis<F> y{};
   RoiAxis<F> x{};
-  F count = 1;  // samples of a bin
+  F count = 1;  // by which sums are divided: samples of a bin; of a maximum 1
   F centre_y = 0;
   F centre_x = 0;
   F sin = 0;
@@ -284,43 +259,44 @@ struct SampledRoi {
 };
 
 template <class T, class F = base::ComputeType<T>>
-SampledRoi<F> RotatedRoiAt(const RoiAlignParams& p, int64_t n) {
+Roi<F> RoiAt(const RoiAlignParams& p, int64_t n) {
   const F scale = static_cast<F>(p.scale);
   const F offset = p.aligned ? F{0.5} : F{0};
-  const auto axis = [&](F size, int64_t bins, int64_t extent) {
-    const F side = !p.aligned && size < F{1} ? F{1} : size;
-    return RoiAxisOf<F>(p, -side / F{2}, side, bins, extent);
+  const auto column = [&](int64_t i) { return RoiColumn<T>(p, n, p.has_indices ? i : i + 1); };
+  const auto axis = [&](int64_t i, int64_t bins, int64_t extent) {
+    F last = column(i + 2);  // where it ends, or how long it is
+    if (p.rotated) {
+      last *= scale;
+      if (!p.aligned && last < F{1}) last = F{1};
+      return RoiAxisOf<F>(p, -last / F{2}, last, bins, extent);
+    }
+    if (p.includes_ends) last += F{1};
+    const F start = column(i) * scale - offset;
+    return RoiAxisOf<F>(p, start, (last * scale - offset) - start, bins, extent);
   };
-  SampledRoi<F> roi;
-  roi.centre_x = RoiColumn<T>(p, n, 1) * scale - offset;
-  roi.centre_y = RoiColumn<T>(p, n, 2) * scale - offset;
-  roi.x = axis(RoiColumn<T>(p, n, 3) * scale, p.pooled_width, p.width);
-  roi.y = axis(RoiColumn<T>(p, n, 4) * scale, p.pooled_height, p.height);
-  roi.count = static_cast<F>(std::max<int64_t>(roi.y.samples * roi.x.samples, 1));
-  const auto angle = static_cast<double>(RoiColumn<T>(p, n, 5));
+  Roi<F> roi{RoiImage<T>(p, n), axis(1, p.pooled_height, p.height),
+             axis(0, p.pooled_width, p.width)};
+  if (p.mode == RoiAlignMode::kAverage) {
+    roi.count = static_cast<F>(std::max<int64_t>(roi.y.samples * roi.x.samples, 1));
+  }
+  if (!p.rotated) return roi;
+  roi.centre_y = column(1) * scale - offset;
+  roi.centre_x = column(0) * scale - offset;
+  const auto angle = static_cast<double>(column(4));
   constexpr double kMost = 1 << 20;
-  if (!(std::fabs(angle) < kMost)) return roi;  // it has no sine and cosine
+  if (!(std::fabs(angle) < kMost)) {
+    roi.image = -1;  // it has no sine and cosine
+    return roi;
+  }
   const RoiTurn turn(p.clockwise ? -angle : angle);
   roi.sin = static_cast<F>(turn.sin);
   roi.cos = static_cast<F>(turn.cos);
-  roi.image = RoiImage<T>(p, n);
-  return roi;
-}
-
-template <class T, class F = base::ComputeType<T>>
-SampledRoi<F> SampledRoiAt(const RoiAlignParams& p, int64_t n) {
-  if (p.rotated) return RotatedRoiAt<T>(p, n);
-  const Roi<F> upright = RoiAt<T>(p, n);
-  SampledRoi<F> roi;
-  roi.image = upright.image;
-  roi.y = upright.y;
-  roi.x = upright.x;
   return roi;
 }
 
 // Calls visit(corners) for the samples of a rotated roi's bin that count.
 template <class F, class Visit>
-void ForRotatedSamples(const SampledRoi<F>& roi, int64_t ph, int64_t pw, const Visit& visit) {
+void ForRotatedSamples(const Roi<F>& roi, int64_t ph, int64_t pw, const Visit& visit) {
   for (int64_t iy = 0; iy < roi.y.samples; ++iy) {
     const F yy = roi.y.At(ph, iy);
     for (int64_t ix = 0; ix < roi.x.samples; ++ix) {
@@ -335,7 +311,7 @@ void ForRotatedSamples(const SampledRoi<F>& roi, int64_t ph, int64_t pw, const V
 // The same for an upright roi. Samples that do not count are all 0: only the first of them can be a
 // maximum ((0, 0), or behind the first row, or behind all rows). It is visited without corners.
 template <class F, class Visit>
-void ForUprightSamples(const SampledRoi<F>& roi, int64_t ph, int64_t pw, const Visit& visit) {
+void ForUprightSamples(const Roi<F>& roi, int64_t ph, int64_t pw, const Visit& visit) {
   if (roi.y.samples == 0 || roi.x.samples == 0) return;
   const RoiCounted rows = RoiCountedOf(roi.y, ph), columns = RoiCountedOf(roi.x, pw);
   const RoiCorners<F> none;

@@ -1,11 +1,13 @@
-// The four pixels around a point and their weights, for deformable attention and its gradients.
-// Pixels outside the image count as zeros.
+// The four pixels around a point, their weights and the point's gradients, for deformable attention
+// and convolution. Pixels outside the image count as zeros.
 #ifndef PORTACL_REF_BILINEAR_TAPS_H_
 #define PORTACL_REF_BILINEAR_TAPS_H_
 
 #include <array>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 
 namespace portacl::ref {
 
@@ -39,6 +41,29 @@ BilinearTaps<F> TapsAt(F x, F y, int64_t height, int64_t width) {
     if (inside) taps.pixel[static_cast<size_t>(tap)] = row * width + column;
   }
   return taps;
+}
+
+template <class F>
+struct PointGrad {
+  F weight = 0, x = 0, y = 0;
+};
+
+// A point's own gradients: of what its sample is multiplied by, and of its coordinates, which are
+// `of_x` and `of_y` times the slopes. dot(pixel): of gradOutput and the pixel's channels.
+template <class F, class Dot>
+PointGrad<F> PointGradOf(const BilinearTaps<F>& taps, F of_x, F of_y, const Dot& dot) {
+  constexpr F kNaN = std::numeric_limits<F>::quiet_NaN();
+  if (taps.is_nan) return {kNaN, kNaN, kNaN};
+  if (!taps.usable) return {};
+  std::array<F, 4> dots{};
+  for (size_t tap = 0; tap < 4; ++tap) {
+    if (taps.pixel[tap] >= 0) dots[tap] = dot(taps.pixel[tap]);
+  }
+  const auto [nw, ne, sw, se] = dots;
+  F sum = taps.weight[0] * nw;
+  for (size_t tap = 1; tap < 4; ++tap) sum = std::fma(taps.weight[tap], dots[tap], sum);
+  return {sum, of_x * std::fma(se - sw, taps.ty, (ne - nw) * taps.uy),
+          of_y * std::fma(se - ne, taps.tx, (sw - nw) * taps.ux)};
 }
 
 }  // namespace portacl::ref

@@ -124,7 +124,6 @@ class DeformConv {
     if (!p_.mask.has) return 1;
     return Load(p_.mask, n, Plane(at), Row(at.position), Column(at.position));
   }
-  F Weight(F mask, F tap) const { return p_.mask.has ? mask * tap : tap; }
   F Pixel(int64_t n, int64_t c, int64_t pixel) const {
     return Load(p_.input, n, c, pixel / p_.width, pixel % p_.width);
   }
@@ -156,7 +155,7 @@ class DeformConv {
         F sum = taps.is_nan ? std::numeric_limits<F>::quiet_NaN() : F{0};
         for (size_t tap = 0; tap < 4; ++tap) {
           if (taps.pixel[tap] < 0) continue;
-          sum = std::fma(Weight(mask, taps.weight[tap]), Pixel(n, c, taps.pixel[tap]), sum);
+          sum = std::fma(mask * taps.weight[tap], Pixel(n, c, taps.pixel[tap]), sum);
         }
         columns_[Sample(at.position, at.tap, c)] = sum;
         if (!p_.out_columns.has) return;
@@ -201,7 +200,7 @@ class DeformConv {
     if (p_.input_grad.has || p_.wants_point_grads()) MakeColumnGrads(n);
     if (p_.input_grad.has) InputGrad(n);
     if (p_.wants_point_grads()) {
-      ForPoints([&](const Point& at) { PointGrad(n, at); });
+      ForPoints([&](const Point& at) { StorePointGrad(n, at); });
     }
     if (!p_.weight_grad.has) return;
     if (!p_.columns.has) MakeColumns(n);
@@ -246,7 +245,7 @@ class DeformConv {
           for (size_t tap = 0; tap < 4; ++tap) {
             if (taps.pixel[tap] < 0) continue;
             F& sum = sums[taps.pixel[tap]];
-            sum = std::fma(Weight(mask, taps.weight[tap]), grad, sum);
+            sum = std::fma(mask * taps.weight[tap], grad, sum);
           }
         }
         for (int64_t i = 0; i < size; ++i) {
@@ -265,27 +264,18 @@ class DeformConv {
     return SumLanes(lanes);
   }
 
-  void PointGrad(int64_t n, const Point& at) const {
-    const BilinearTaps<F> taps = TapsOf(n, at);
-    std::array<F, 4> dot{};
-    for (size_t tap = 0; tap < 4; ++tap) {
-      if (taps.pixel[tap] >= 0) dot[tap] = Dot(n, at, taps.pixel[tap]);
-    }
-    const auto [nw, ne, sw, se] = dot;
-    F sum = taps.weight[0] * nw;
-    for (size_t tap = 1; tap < 4; ++tap) sum = std::fma(taps.weight[tap], dot[tap], sum);
-    const F slope_x = std::fma(se - sw, taps.ty, (ne - nw) * taps.uy);
-    const F slope_y = std::fma(se - ne, taps.tx, (sw - nw) * taps.ux);
+  void StorePointGrad(int64_t n, const Point& at) const {
     const F mask = MaskOf(n, at);
+    const auto dot = [&](int64_t pixel) { return Dot(n, at, pixel); };
+    const PointGrad<F> grad = PointGradOf(TapsOf(n, at), mask, mask, dot);
     const auto store = [&](const Params::Written& tensor, int64_t plane, F value) {
       if (!tensor.has) return;
-      if (!taps.usable) value = taps.is_nan ? std::numeric_limits<F>::quiet_NaN() : F{0};
       *At(tensor, n, plane, Row(at.position), Column(at.position)) = base::Narrow<T>(value);
     };
     const int64_t plane = p_.planes.step * Plane(at);
-    store(p_.offset_grad, p_.planes.x + plane, Weight(mask, slope_x));
-    store(p_.offset_grad, p_.planes.y + plane, Weight(mask, slope_y));
-    store(p_.mask_grad, Plane(at), sum);
+    store(p_.offset_grad, p_.planes.x + plane, grad.x);
+    store(p_.offset_grad, p_.planes.y + plane, grad.y);
+    store(p_.mask_grad, Plane(at), grad.weight);
   }
 
   // Blocks of 256 positions are summed for themselves, then added to the images before.

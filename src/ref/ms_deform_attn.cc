@@ -41,10 +41,10 @@ struct PointIndex {
   }
 };
 
+// Its pixels are keys.
 template <class F>
 struct WeighedTaps : BilinearTaps<F> {
   F weight_of_point = 0;
-  std::array<int64_t, 4> key{};  // -1 outside
 };
 
 // T: of the locations and weights.
@@ -56,9 +56,7 @@ WeighedTaps<F> TapsOf(const Params& s, const PointIndex& at) {
   const F y = base::Widen(location[s.location_stride[5]]) * static_cast<F>(level.height) - F{0.5};
   WeighedTaps<F> taps{TapsAt(x, y, level.height, level.width)};
   taps.weight_of_point = base::Widen(static_cast<const T*>(s.weight)[at.In(s.weight_stride)]);
-  for (size_t tap = 0; tap < 4; ++tap) {
-    taps.key[tap] = taps.pixel[tap] < 0 ? -1 : level.start + taps.pixel[tap];
-  }
+  for (int64_t& pixel : taps.pixel) pixel = pixel < 0 ? -1 : level.start + pixel;
   return taps;
 }
 
@@ -73,8 +71,8 @@ F OutputAt(const Params& p, int64_t b, int64_t q, int64_t h, int64_t c) {
       const auto taps = TapsOf<Tp, F>(p, {b, q, h, l, point});
       if (taps.is_nan) sum = std::numeric_limits<F>::quiet_NaN();
       for (size_t tap = 0; tap < 4; ++tap) {
-        if (taps.key[tap] < 0) continue;
-        const Tv* const value = VectorAt<const Tv>(p.value, p.value_stride, b, taps.key[tap], h);
+        if (taps.pixel[tap] < 0) continue;
+        const Tv* const value = VectorAt<const Tv>(p.value, p.value_stride, b, taps.pixel[tap], h);
         sum = std::fma(taps.weight_of_point * taps.weight[tap],
                        base::Widen(value[c * p.value_stride[3]]), sum);
       }
@@ -110,9 +108,9 @@ void AddToKeys(const Params& p, int64_t b, int64_t h, F* sums) {
       const Tv* const grad = VectorAt<const Tv>(p.output, p.output_stride, b, q, h);
       const auto taps = TapsOf<Tp, F>(p, {b, q, h, l, i % p.points});
       for (size_t tap = 0; tap < 4; ++tap) {
-        if (taps.key[tap] < 0) continue;
+        if (taps.pixel[tap] < 0) continue;
         const F weight = taps.weight_of_point * taps.weight[tap];
-        F* const sum = sums + taps.key[tap] * p.channels;
+        F* const sum = sums + taps.pixel[tap] * p.channels;
         for (int64_t c = 0; c < p.channels; ++c) {
           sum[c] = std::fma(weight, base::Widen(grad[c * p.output_stride[3]]), sum[c]);
         }
@@ -154,30 +152,14 @@ F Dot(const Params& p, const PointIndex& at, int64_t key) {
   return SumLanes(lanes);
 }
 
-template <class F>
-struct PointGrad {
-  F weight = 0, x = 0, y = 0;
-};
-
 template <class F, class Tv, class Tp>
 PointGrad<F> PointGradAt(const Params& p, const PointIndex& at) {
   const ops::MsDeformAttnLevel& level = p.level[at.l];
   if (level.height == 0) return {};
   const auto taps = TapsOf<Tp, F>(p, at);
-  constexpr F kNaN = std::numeric_limits<F>::quiet_NaN();
-  if (taps.is_nan) return {kNaN, kNaN, kNaN};
-  if (!taps.usable) return {};
-  std::array<F, 4> dot{};
-  for (size_t tap = 0; tap < 4; ++tap) {
-    if (taps.key[tap] >= 0) dot[tap] = Dot<F, Tv>(p, at, taps.key[tap]);
-  }
-  const auto [nw, ne, sw, se] = dot;
-  F sum = taps.weight[0] * nw;
-  for (size_t tap = 1; tap < 4; ++tap) sum = std::fma(taps.weight[tap], dot[tap], sum);
-  const F slope_x = std::fma(se - sw, taps.ty, (ne - nw) * taps.uy);
-  const F slope_y = std::fma(se - ne, taps.tx, (sw - nw) * taps.ux);
-  return {sum, (taps.weight_of_point * static_cast<F>(level.width)) * slope_x,
-          (taps.weight_of_point * static_cast<F>(level.height)) * slope_y};
+  return PointGradOf<F>(taps, taps.weight_of_point * static_cast<F>(level.width),
+                        taps.weight_of_point * static_cast<F>(level.height),
+                        [&](int64_t key) { return Dot<F, Tv>(p, at, key); });
 }
 
 template <class F, class Tv, class Tp>

@@ -22,22 +22,6 @@ namespace {
 
 using Params = ops::RoiAlignParams;
 using ops::RoiAlignMode;
-template <class F>
-using Taps = ops::RoiTaps<F>;
-template <class F>
-using Roi = ops::Roi<F>;
-template <class F>
-using Corners = ops::RoiCorners<F>;
-
-template <class T>
-T* PlaneOf(const Params& p, int64_t image, int64_t c) {
-  return static_cast<T*>(p.image) + image * p.image_stride[0] + c * p.image_stride[1];
-}
-template <class T>
-T* PooledAt(const Params& p, int64_t n, int64_t c, int64_t ph, int64_t pw) {
-  const auto& s = p.pooled_stride;
-  return static_cast<T*>(p.pooled) + n * s[0] + c * s[1] + ph * s[2] + pw * s[3];
-}
 
 // A channel of an image that is read.
 template <class T>
@@ -50,100 +34,91 @@ struct Plane {
   }
 };
 
-// ---- averages of upright rois ------------------------------------------------------------------
+template <class T>
+class RoiAlign {
+  using F = base::ComputeType<T>;
+  using Corners = ops::RoiCorners<F>;
 
-// Along H first. No tap: 0.
-template <class T, class F = base::ComputeType<T>>
-F Average(const Plane<T>& plane, const Taps<F>& rows, const Taps<F>& columns, F count) {
-  if (rows.empty() || columns.empty()) return F{0};
-  std::optional<F> sum;
-  columns.ForEach([&](int64_t x, F of_x) {
-    std::optional<F> column;
-    rows.ForEach([&](int64_t y, F of_y) {
-      const F v = plane.At(y, x);
-      column = column ? std::fma(of_y, v, *column) : of_y * v;
-    });
-    sum = sum ? std::fma(of_x, *column, *sum) : of_x * *column;
-  });
-  return *sum / count;
-}
-
-template <class T, class F = base::ComputeType<T>>
-class UprightAverage {
  public:
-  UprightAverage(const Params& p, F* memory)
+  // Elements of `memory`.
+  static int64_t Room(const Params& p) {
+    const int64_t area = p.backward ? base::SaturatedProduct({p.height, p.width}) : 0;
+    const int64_t tables = base::SaturatedProduct({p.width, 3});
+    int64_t elements = 0;
+    const bool fits = base::CheckedAdd(area, tables, &elements) &&
+                      base::CheckedAdd(elements, p.height, &elements);
+    return fits ? elements : INT64_MAX;
+  }
+
+  RoiAlign(const Params& p, F* memory)
       : p_(p),
+        samples_(p.rotated || p.mode != RoiAlignMode::kAverage),
         row_(memory),
         named_(row_ + p.width),
         columns_(named_ + p.width, p.width),
-        rows_(named_ + 2 * p.width, p.height) {}
+        rows_(named_ + 2 * p.width, p.height),
+        sums_(named_ + 2 * p.width + p.height) {}
 
-  bool Begin(int64_t n) {
+  // ---- the function -----------------------------------------------------------------------------
+
+  void PoolRoi(int64_t n) {
     roi_ = ops::RoiAt<T>(p_, n);
-    n_ = n;
-    return true;
-  }
-
-  void BeginBin(int64_t ph, int64_t pw) {
-    if (pw == 0) rows_.Make(roi_.y, ph);
-    columns_.Make(roi_.x, pw);
-  }
-  F Pool(const Plane<T>& plane) const { return Average(plane, rows_, columns_, roi_.count()); }
-
-  // Adds a row of bins: first along W, row[x] where named[x] is not 0, then along H.
-  void AddRow(int64_t c, int64_t ph, F* sums) {
-    rows_.Make(roi_.y, ph);
-    if (rows_.empty()) return;
-    std::fill_n(row_, p_.width, F{0});
-    std::fill_n(named_, p_.width, F{0});
-    for (int64_t pw = 0; pw < p_.pooled_width; ++pw) {
-      columns_.Make(roi_.x, pw);
-      const F q = base::Widen(*PooledAt<const T>(p_, n_, c, ph, pw)) / roi_.count();
-      columns_.ForEach([&](int64_t x, F weight) {
-        row_[x] = std::fma(weight, q, row_[x]);
-        named_[x] = 1;
-      });
-    }
-    rows_.ForEach([&](int64_t y, F weight) {
-      for (int64_t x = 0; x < p_.width; ++x) {
-        F& sum = sums[y * p_.width + x];
-        if (named_[x] != 0) sum = std::fma(weight, row_[x], sum);
+    for (int64_t ph = 0; ph < p_.pooled_height; ++ph) {
+      if (!samples_) rows_.Make(roi_.y, ph);
+      for (int64_t pw = 0; pw < p_.pooled_width; ++pw) {
+        if (!samples_) columns_.Make(roi_.x, pw);
+        for (int64_t c = 0; c < p_.channels; ++c) {
+          const F value = roi_.image < 0 ? F{0} : Pool(c, ph, pw);
+          *PooledAt(n, c, ph, pw) = base::Narrow<T>(value);
+        }
       }
-    });
+    }
+  }
+
+  // ---- the gradient -----------------------------------------------------------------------------
+
+  // Of one plane, to which all rois add in ascending order.
+  void SumPlane(int64_t image, int64_t c) {
+    std::fill_n(sums_, p_.height * p_.width, F{0});
+    for (int64_t n = 0; n < p_.rois; ++n) {
+      roi_ = ops::RoiAt<T>(p_, n);
+      if (roi_.image != image) continue;
+      for (int64_t ph = 0; ph < p_.pooled_height; ++ph) {
+        if (samples_) {
+          for (int64_t pw = 0; pw < p_.pooled_width; ++pw) AddSamples(n, c, ph, pw);
+        } else {
+          AddRow(n, c, ph);
+        }
+      }
+    }
+    T* const plane = static_cast<T*>(p_.image) + PlaneAt(p_.image_stride, image, c);
+    for (int64_t i = 0; i < p_.height * p_.width; ++i) {
+      plane[i / p_.width * p_.image_stride[2] + i % p_.width * p_.image_stride[3]] =
+          base::Narrow<T>(sums_[i]);
+    }
   }
 
  private:
-  const Params& p_;
-  int64_t n_ = 0;
-  Roi<F> roi_;
-  F* const row_;
-  F* const named_;
-  Taps<F> columns_;
-  Taps<F> rows_;
-};
-
-// ---- maxima of upright rois, averages of rotated ones ------------------------------------------
-
-template <class T, class F = base::ComputeType<T>>
-class Sampled {
- public:
-  Sampled(const Params& p, F* /*memory*/) : p_(p) {}
-
-  // False where the angle has no sine and cosine.
-  bool Begin(int64_t n) {
-    roi_ = ops::SampledRoiAt<T>(p_, n);
-    n_ = n;
-    return roi_.image >= 0;
+  static int64_t PlaneAt(const std::array<int64_t, 4>& stride, int64_t image, int64_t c) {
+    return image * stride[0] + c * stride[1];
+  }
+  Plane<T> PlaneOf(const void* images, const std::array<int64_t, 4>& s, int64_t c) const {
+    return {static_cast<const T*>(images) + PlaneAt(s, roi_.image, c), s[2], s[3]};
+  }
+  T* PooledAt(int64_t n, int64_t c, int64_t ph, int64_t pw) const {
+    const auto& s = p_.pooled_stride;
+    return static_cast<T*>(p_.pooled) + n * s[0] + c * s[1] + ph * s[2] + pw * s[3];
+  }
+  F GradAt(int64_t n, int64_t c, int64_t ph, int64_t pw) const {
+    return base::Widen(*PooledAt(n, c, ph, pw)) / roi_.count;
   }
 
-  void BeginBin(int64_t ph, int64_t pw) {
-    ph_ = ph;
-    pw_ = pw;
-  }
-  F Pool(const Plane<T>& plane) const {
-    if (!p_.rotated) return Winner(plane).value;
+  F Pool(int64_t c, int64_t ph, int64_t pw) const {
+    const Plane<T> plane = PlaneOf(p_.image, p_.image_stride, c);
+    if (!samples_) return Average(plane);
+    if (!p_.rotated) return Winner(plane, ph, pw).value;
     F sum = 0;
-    ops::ForRotatedSamples(roi_, ph_, pw_, [&](const Corners<F>& corners) {
+    ops::ForRotatedSamples(roi_, ph, pw, [&](const Corners& corners) {
       for (size_t i = 0; i < corners.count; ++i) {
         sum = std::fma(corners.weight[i], plane.At(corners.at[i][0], corners.at[i][1]), sum);
       }
@@ -151,38 +126,69 @@ class Sampled {
     return sum / roi_.count;
   }
 
-  // Adds to the corners of all samples, or of each bin's winner.
-  void AddRow(int64_t c, int64_t ph, F* sums) {
-    const auto& s = p_.values_stride;
-    const Plane<T> plane{static_cast<const T*>(p_.values) + roi_.image * s[0] + c * s[1], s[2],
-                         s[3]};
-    for (int64_t pw = 0; pw < p_.pooled_width; ++pw) {
-      BeginBin(ph, pw);
-      const F grad = base::Widen(*PooledAt<const T>(p_, n_, c, ph, pw)) / roi_.count;
-      const auto add = [&](const Corners<F>& corners) {
-        for (size_t i = 0; i < corners.count; ++i) {
-          F& sum = sums[corners.at[i][0] * p_.width + corners.at[i][1]];
-          sum = std::fma(corners.weight[i], grad, sum);
-        }
-      };
-      if (p_.rotated) {
-        ops::ForRotatedSamples(roi_, ph_, pw_, add);
-      } else {
-        add(Winner(plane).corners);
-      }
-    }
+  // ---- averages of upright rois -----------------------------------------------------------------
+
+  // Along H first. No tap: 0.
+  F Average(const Plane<T>& plane) const {
+    if (rows_.empty() || columns_.empty()) return F{0};
+    std::optional<F> sum;
+    columns_.ForEach([&](int64_t x, F of_x) {
+      std::optional<F> column;
+      rows_.ForEach([&](int64_t y, F of_y) {
+        const F v = plane.At(y, x);
+        column = column ? std::fma(of_y, v, *column) : of_y * v;
+      });
+      sum = sum ? std::fma(of_x, *column, *sum) : of_x * *column;
+    });
+    return *sum / roi_.count;
   }
 
- private:
+  // Adds a row of bins: first along W, row[x] where named[x] is not 0, then along H.
+  void AddRow(int64_t n, int64_t c, int64_t ph) {
+    rows_.Make(roi_.y, ph);
+    if (rows_.empty()) return;
+    std::fill_n(row_, p_.width, F{0});
+    std::fill_n(named_, p_.width, F{0});
+    for (int64_t pw = 0; pw < p_.pooled_width; ++pw) {
+      columns_.Make(roi_.x, pw);
+      const F grad = GradAt(n, c, ph, pw);
+      columns_.ForEach([&](int64_t x, F weight) {
+        row_[x] = std::fma(weight, grad, row_[x]);
+        named_[x] = 1;
+      });
+    }
+    rows_.ForEach([&](int64_t y, F weight) {
+      for (int64_t x = 0; x < p_.width; ++x) {
+        F& sum = sums_[y * p_.width + x];
+        if (named_[x] != 0) sum = std::fma(weight, row_[x], sum);
+      }
+    });
+  }
+
+  // ---- maxima of upright rois, averages of rotated ones -----------------------------------------
+
+  // Adds to the corners of all samples, or of the bin's winner.
+  void AddSamples(int64_t n, int64_t c, int64_t ph, int64_t pw) {
+    const F grad = GradAt(n, c, ph, pw);
+    const auto add = [&](const Corners& corners) {
+      for (size_t i = 0; i < corners.count; ++i) {
+        F& sum = sums_[corners.at[i][0] * p_.width + corners.at[i][1]];
+        sum = std::fma(corners.weight[i], grad, sum);
+      }
+    };
+    if (p_.rotated) return ops::ForRotatedSamples(roi_, ph, pw, add);
+    add(Winner(PlaneOf(p_.values, p_.values_stride, c), ph, pw).corners);
+  }
+
   struct Sample {
     F value = 0;
-    Corners<F> corners;
+    Corners corners;
   };
 
   // The first of equal ones; NaN wins. No sample: 0.
-  Sample Winner(const Plane<T>& plane) const {
+  Sample Winner(const Plane<T>& plane, int64_t ph, int64_t pw) const {
     std::optional<Sample> most;
-    ops::ForUprightSamples(roi_, ph_, pw_, [&](const Corners<F>& corners) {
+    ops::ForUprightSamples(roi_, ph, pw, [&](const Corners& corners) {
       const Sample sample{ValueOf(plane, corners), corners};
       const bool wins = most && (sample.value > most->value ||
                                  (std::isnan(sample.value) && !std::isnan(most->value)));
@@ -192,7 +198,7 @@ class Sampled {
   }
 
   // One that does not count is 0.
-  F ValueOf(const Plane<T>& plane, const Corners<F>& corners) const {
+  F ValueOf(const Plane<T>& plane, const Corners& corners) const {
     F value = 0;
     for (size_t i = 0; i < corners.count; ++i) {
       const F v = plane.At(corners.at[i][0], corners.at[i][1]);
@@ -209,92 +215,42 @@ class Sampled {
   }
 
   const Params& p_;
-  int64_t n_ = 0;
-  ops::SampledRoi<F> roi_;
-  int64_t ph_ = 0;
-  int64_t pw_ = 0;
+  const bool samples_;  // one by one
+  ops::Roi<F> roi_;     // the one at hand; without samples_ also its taps
+  F* const row_;
+  F* const named_;
+  ops::RoiTaps<F> columns_;
+  ops::RoiTaps<F> rows_;
+  F* const sums_;
 };
-
-// ---- the function and its gradient -------------------------------------------------------------
-
-template <class T, class Pooling>
-void PoolRoi(const Params& p, int64_t n, Pooling pooling) {
-  using F = base::ComputeType<T>;
-  const int64_t image = pooling.Begin(n) ? ops::RoiImage<T>(p, n) : -1;
-  for (int64_t ph = 0; ph < p.pooled_height; ++ph) {
-    for (int64_t pw = 0; pw < p.pooled_width; ++pw) {
-      if (image >= 0) pooling.BeginBin(ph, pw);
-      for (int64_t c = 0; c < p.channels; ++c) {
-        F value = 0;
-        if (image >= 0) {
-          value =
-              pooling.Pool({PlaneOf<const T>(p, image, c), p.image_stride[2], p.image_stride[3]});
-        }
-        *PooledAt<T>(p, n, c, ph, pw) = base::Narrow<T>(value);
-      }
-    }
-  }
-}
-
-// The gradient of one plane, to which all rois add in ascending order.
-template <class T, class Pooling, class F = base::ComputeType<T>>
-void SumPlane(const Params& p, int64_t image, int64_t c, F* sums, Pooling pooling) {
-  std::fill_n(sums, p.height * p.width, F{0});
-  for (int64_t n = 0; n < p.rois; ++n) {
-    if (ops::RoiImage<T>(p, n) != image || !pooling.Begin(n)) continue;
-    for (int64_t ph = 0; ph < p.pooled_height; ++ph) pooling.AddRow(c, ph, sums);
-  }
-  T* const plane = PlaneOf<T>(p, image, c);
-  for (int64_t y = 0; y < p.height; ++y) {
-    for (int64_t x = 0; x < p.width; ++x) {
-      plane[y * p.image_stride[2] + x * p.image_stride[3]] = base::Narrow<T>(sums[y * p.width + x]);
-    }
-  }
-}
 
 // ---- the kernel --------------------------------------------------------------------------------
 
 struct Plan : base::PathPlan<std::monostate> {
   int slots = 1;
-  int64_t elements = 0;  // of T, for each slot
 };
 
 std::optional<Plan> MakePlan(const Params& p, std::string_view /*path*/) {
   Plan plan;
   const int64_t tasks = p.backward ? p.images * p.channels : p.rois;
   plan.slots = static_cast<int>(std::clamp<int64_t>(tasks, 1, runtime::NumThreads()));
-  const int64_t area = p.backward ? base::SaturatedProduct({p.height, p.width}) : 0;
-  const int64_t tables = base::SaturatedProduct({p.width, 3});
-  int64_t bytes = 0;
-  const bool fits = base::CheckedAdd(area, tables, &plan.elements) &&
-                    base::CheckedAdd(plan.elements, p.height, &plan.elements) &&
-                    base::CheckedMul(plan.elements, int64_t{sizeof(double)} * plan.slots, &bytes);
-  if (!fits) return std::nullopt;
+  const int64_t bytes =
+      base::SaturatedProduct({RoiAlign<double>::Room(p), int64_t{sizeof(double)}, plan.slots});
+  if (bytes == INT64_MAX) return std::nullopt;
   plan.workspace_size = static_cast<uint64_t>(bytes);
   return plan;
-}
-
-template <class T, class Pooling>
-void RunPooling(const Params& p, const Plan& plan, void* workspace) {
-  using F = base::ComputeType<T>;
-  const auto memory = [&](int slot) { return static_cast<F*>(workspace) + slot * plan.elements; };
-  if (p.backward) {
-    return runtime::ParallelForSlots(p.images * p.channels, plan.slots, [&](int slot, int64_t i) {
-      F* const sums = memory(slot);
-      SumPlane<T>(p, i / p.channels, i % p.channels, sums, Pooling(p, sums + p.height * p.width));
-    });
-  }
-  runtime::ParallelForSlots(
-      p.rois, plan.slots, [&](int slot, int64_t n) { PoolRoi<T>(p, n, Pooling(p, memory(slot))); });
 }
 
 void RunAnyType(const Params& p, const Plan& plan, void* workspace) {
   base::DispatchFloating(p.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    if (p.rotated || p.mode != RoiAlignMode::kAverage) {
-      return RunPooling<T, Sampled<T>>(p, plan, workspace);
-    }
-    RunPooling<T, UprightAverage<T>>(p, plan, workspace);
+    const int64_t tasks = p.backward ? p.images * p.channels : p.rois;
+    runtime::ParallelForSlots(tasks, plan.slots, [&](int slot, int64_t i) {
+      RoiAlign<T> task(p,
+                       static_cast<base::ComputeType<T>*>(workspace) + slot * RoiAlign<T>::Room(p));
+      if (p.backward) return task.SumPlane(i / p.channels, i % p.channels);
+      task.PoolRoi(i);
+    });
   });
 }
 

@@ -155,7 +155,7 @@ template <class F>
 template <class T>
 void RoiTable<F>::Make(const RoiAlignParams& p, int64_t n, void* memory) {
   const ops::Roi<F> roi = ops::RoiAt<T>(p, n);
-  *head = {roi.image, 0, roi.count()};
+  *head = {roi.image, 0, roi.count};
   if (roi.image < 0) return;
   F* const weights = static_cast<F*>(memory);
   const auto fill = [weights](const ops::RoiAxis<F>& axis, int64_t bins, int32_t* begin,
@@ -195,7 +195,7 @@ void RoiTable<F>::Make(const RoiAlignParams& p, int64_t n, void* memory) {
 
 // Each coordinate rises or falls along either axis, so the samples at the ends lie outermost.
 template <class F>
-RoiBox BoxOf(const RoiAlignParams& p, const ops::SampledRoi<F>& roi, const RoiBins& bins) {
+RoiBox BoxOf(const RoiAlignParams& p, const ops::Roi<F>& roi, const RoiBins& bins) {
   const RoiBox whole{0, p.height, 0, p.width}, none{0, 0, 0, 0};
   if (roi.image < 0 || roi.y.samples == 0 || roi.x.samples == 0) return none;
   constexpr F kFar = std::numeric_limits<F>::infinity();
@@ -226,9 +226,8 @@ RoiBox BoxOf(const RoiAlignParams& p, const ops::SampledRoi<F>& roi, const RoiBi
           std::min(end(high_x, p.width) + 2, p.width)};
 }
 
-template RoiBox BoxOf<float>(const RoiAlignParams&, const ops::SampledRoi<float>&, const RoiBins&);
-template RoiBox BoxOf<double>(const RoiAlignParams&, const ops::SampledRoi<double>&,
-                              const RoiBins&);
+template RoiBox BoxOf<float>(const RoiAlignParams&, const ops::Roi<float>&, const RoiBins&);
+template RoiBox BoxOf<double>(const RoiAlignParams&, const ops::Roi<double>&, const RoiBins&);
 template struct RoiTable<float>;
 template struct RoiTable<double>;
 template void RoiTable<float>::Make<float>(const RoiAlignParams&, int64_t, void*);

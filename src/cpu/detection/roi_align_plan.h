@@ -94,9 +94,9 @@ struct RoiBins {
 
 // What a roi's bins name of its image at most.
 template <class F>
-RoiBox BoxOf(const ops::RoiAlignParams& p, const ops::SampledRoi<F>& roi, const RoiBins& bins);
+RoiBox BoxOf(const ops::RoiAlignParams& p, const ops::Roi<F>& roi, const RoiBins& bins);
 template <class F>
-RoiBox BoxOf(const ops::RoiAlignParams& p, const ops::SampledRoi<F>& roi) {
+RoiBox BoxOf(const ops::RoiAlignParams& p, const ops::Roi<F>& roi) {
   return BoxOf(p, roi, {0, p.pooled_height - 1, 0, p.pooled_width - 1});
 }
 
@@ -112,8 +112,8 @@ struct RoiPointList {
 
 // Lists the samples of a bin and calls use(points in the list, whether they are the bin's first).
 template <class F, class Use>
-void ForRoiPoints(const ops::RoiAlignParams& p, const ops::SampledRoi<F>& roi, int64_t ph,
-                  int64_t pw, const RoiPointList<F>& list, const Use& use) {
+void ForRoiPoints(const ops::RoiAlignParams& p, const ops::Roi<F>& roi, int64_t ph, int64_t pw,
+                  const RoiPointList<F>& list, const Use& use) {
   int64_t count = 0;
   bool first = true;
   const auto flush = [&] {

@@ -62,7 +62,7 @@ template <class T>
 class RoiPoints {
   using F = base::ComputeType<T>;
   using Params = ops::RoiAlignParams;
-  using Roi = ops::SampledRoi<F>;
+  using Roi = ops::Roi<F>;
   using Index = PointIndex<F>;
   static constexpr int64_t kBlock = 16;  // channels that are turned together
   using D = BlockTag<F, kBlock>;
@@ -118,7 +118,7 @@ class RoiPoints {
     RoiBox box{p_.height, 0, p_.width, 0};
     for (int64_t n = 0; n < p_.rois; ++n) {
       if (ops::RoiImage<T>(p_, n) != image) continue;
-      const RoiBox of_roi = BoxOf(p_, ops::SampledRoiAt<T>(p_, n));
+      const RoiBox of_roi = BoxOf(p_, ops::RoiAt<T>(p_, n));
       if (of_roi.empty()) continue;
       box.top = std::min(box.top, of_roi.top);
       box.bottom = std::max(box.bottom, of_roi.bottom);
@@ -159,7 +159,7 @@ class RoiPoints {
     runtime::ParallelForSlots(p_.rois, g_.slots, [&](int slot, int64_t n) {
       const int64_t named = ops::RoiImage<T>(p_, n);
       if (named != image && (named >= 0 || image > 0)) return;
-      const Roi roi = ops::SampledRoiAt<T>(p_, n);
+      const Roi roi = ops::RoiAt<T>(p_, n);
       const PointTile<F> points = Points(slot);
       ForBinsOf(At(g_.tile, slot), [&](int64_t ph, int64_t pw, F* to) {
         Clear(to, g_.pixel);
@@ -272,7 +272,7 @@ class RoiPoints {
                         std::min(box.bottom, top + rows)};
       for (int64_t n = 0; n < p_.rois; ++n) {
         if (ops::RoiImage<T>(p_, n) != image) continue;
-        const Roi roi = ops::SampledRoiAt<T>(p_, n);
+        const Roi roi = ops::RoiAt<T>(p_, n);
         if (roi.image == image && owner.HasRowsOf(BoxOf(p_, roi))) AddRoi(roi, n, slot, owner);
       }
     });
