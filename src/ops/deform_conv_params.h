@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <type_traits>
 
 #include "base/dtype.h"
 
@@ -17,6 +18,14 @@ struct DeformConvTensor {
   Pointer data = nullptr;
   std::array<int64_t, 4> stride{};
   bool has = false;  // known when the kernel plans, unlike the address
+
+  template <class T>
+  using Element = std::conditional_t<std::is_same_v<Pointer, void*>, T, const T>;
+  template <class T>
+  Element<T>* At(int64_t a, int64_t b = 0, int64_t c = 0, int64_t d = 0) const {
+    return static_cast<Element<T>*>(data) + a * stride[0] + b * stride[1] + c * stride[2] +
+           d * stride[3];
+  }
 };
 
 // The planes of offsets and masks. Let i = group * taps + tap for a point (n, group, kernel tap,

@@ -75,20 +75,8 @@ class DeformConv {
   static int64_t SizeOfColumns(const Params& p) { return p.positions() * p.taps() * p.channels; }
   int64_t SizeOfWeights() const { return p_.out_channels * p_.group_channels() * p_.taps(); }
 
-  // Element (a, b, c, d) of a tensor.
-  template <class Tensor>
-  static auto* At(const Tensor& tensor, int64_t a, int64_t b = 0, int64_t c = 0, int64_t d = 0) {
-    const auto& s = tensor.stride;
-    const int64_t at = a * s[0] + b * s[1] + c * s[2] + d * s[3];
-    if constexpr (std::is_same_v<Tensor, Params::Read>) {
-      return static_cast<const T*>(tensor.data) + at;
-    } else {
-      return static_cast<T*>(tensor.data) + at;
-    }
-  }
-  template <class Tensor>
-  F Load(const Tensor& tensor, int64_t a, int64_t b = 0, int64_t c = 0, int64_t d = 0) const {
-    return base::Widen(*At(tensor, a, b, c, d));
+  F Load(const Params::Read& tensor, int64_t a, int64_t b = 0, int64_t c = 0, int64_t d = 0) const {
+    return base::Widen(*tensor.At<T>(a, b, c, d));
   }
 
   // Where a point's numbers lie: planes of offsets and masks, rows and columns of positions.
@@ -101,8 +89,8 @@ class DeformConv {
   }
   template <class Tensor>
   auto* SampleIn(const Tensor& tensor, int64_t n, int64_t position, int64_t tap, int64_t c) const {
-    return At(tensor, n, c, Row(position) * p_.kernel[0] + tap / p_.kernel[1],
-              Column(position) * p_.kernel[1] + tap % p_.kernel[1]);
+    return tensor.template At<T>(n, c, Row(position) * p_.kernel[0] + tap / p_.kernel[1],
+                                 Column(position) * p_.kernel[1] + tap % p_.kernel[1]);
   }
 
   F Coordinate(const Point& at, size_t axis, int64_t step) const {
@@ -171,7 +159,7 @@ class DeformConv {
       for (int64_t i = first; i < last; ++i) {
         const int64_t o = i / p_.positions(), position = i % p_.positions();
         const F sum = OutputAt(o, position) + BiasOf(o);
-        *At(p_.output, n, o, Row(position), Column(position)) = base::Narrow<T>(sum);
+        *p_.output.At<T>(n, o, Row(position), Column(position)) = base::Narrow<T>(sum);
       }
     });
   }
@@ -249,7 +237,7 @@ class DeformConv {
           }
         }
         for (int64_t i = 0; i < size; ++i) {
-          *At(p_.input_grad, n, c, i / p_.width, i % p_.width) = base::Narrow<T>(sums[i]);
+          *p_.input_grad.At<T>(n, c, i / p_.width, i % p_.width) = base::Narrow<T>(sums[i]);
         }
       }
     });
@@ -270,7 +258,7 @@ class DeformConv {
     const PointGrad<F> grad = PointGradOf(TapsOf(n, at), mask, mask, dot);
     const auto store = [&](const Params::Written& tensor, int64_t plane, F value) {
       if (!tensor.has) return;
-      *At(tensor, n, plane, Row(at.position), Column(at.position)) = base::Narrow<T>(value);
+      *tensor.At<T>(n, plane, Row(at.position), Column(at.position)) = base::Narrow<T>(value);
     };
     const int64_t plane = p_.planes.step * Plane(at);
     store(p_.offset_grad, p_.planes.x + plane, grad.x);
@@ -302,8 +290,8 @@ class DeformConv {
   void StoreWeightGrad() const {
     for (int64_t i = 0; i < SizeOfWeights(); ++i) {
       const int64_t tap = i % p_.taps(), c = i / p_.taps() % p_.group_channels();
-      *At(p_.weight_grad, i / p_.taps() / p_.group_channels(), c, tap / p_.kernel[1],
-          tap % p_.kernel[1]) = base::Narrow<T>(weights_[i]);
+      *p_.weight_grad.At<T>(i / p_.taps() / p_.group_channels(), c, tap / p_.kernel[1],
+                            tap % p_.kernel[1]) = base::Narrow<T>(weights_[i]);
     }
   }
 
@@ -317,7 +305,7 @@ class DeformConv {
         }
         sum += SumLanes(lanes);
       }
-      *At(p_.bias_grad, o) = base::Narrow<T>(sum);
+      *p_.bias_grad.At<T>(o) = base::Narrow<T>(sum);
     }
   }
 

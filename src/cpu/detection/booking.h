@@ -9,6 +9,7 @@
 
 namespace portacl::cpu {
 
+constexpr int64_t kPointLanes = 16;     // points in a vector at most
 constexpr int64_t kArraysOfPoint = 20;  // PointTile of ms_deform_attn_points-inl.h
 
 // Bytes of an element of sums.

@@ -6,9 +6,9 @@
 #include <optional>
 #include <string_view>
 
+#include "base/dispatch.h"
 #include "base/round_up.h"
 #include "cpu/detection/deform_conv_plan.h"
-#include "cpu/detection/run_by_dtype.h"
 #include "ops/deform_conv_params.h"
 #include "ops/listed_kernels.h"
 #include "runtime/parallel.h"
@@ -57,12 +57,14 @@ class DeformConv {
     }
     if (p_.weight_grad.has) WriteWeightGrad();
     for (int64_t o = 0; p_.bias_grad.has && o < p_.out_channels; ++o) {
-      static_cast<T*>(p_.bias_grad.data)[o * p_.bias_grad.stride[0]] =
-          base::Narrow<T>(At(g_.lanes)[o * (kBlock + 1) + kBlock]);
+      *p_.bias_grad.At<T>(o) = base::Narrow<T>(At(g_.lanes)[o * (kBlock + 1) + kBlock]);
     }
   }
 
  private:
+  template <class Tensor>
+  using PlanarOf = Planar<typename Tensor::template Element<T>>;
+
   // Positions [first, first + count) of an image.
   struct Tile {
     int64_t image, first, count;
@@ -99,16 +101,20 @@ class DeformConv {
       j += count;
     }
   }
-  // The same of a tensor that has positions for pixels, in as few parts as its strides let.
+  // Calls use(position in the tile, planar memory) for some channels of a tensor that has positions
+  // for pixels, in as few parts as its strides let.
   template <class Tensor, class Use>
-  void ForPositions(const Tensor& tensor, const Tile& tile, const Use& use) const {
+  void ForPositions(const Tensor& tensor, const Tile& tile, int64_t channel, int64_t channels,
+                    const Use& use) const {
     const auto& s = tensor.stride;
-    if (s[2] == p_.out_width * s[3]) return use(0, tile.first * s[3], tile.count);
-    ForRows(tile, [&](int64_t j, int64_t row, int64_t column, int64_t count) {
-      use(j, row * s[2] + column * s[3], count);
-    });
+    const auto part = [&](int64_t j, int64_t row, int64_t column, int64_t count) {
+      use(j, PlanarOf<Tensor>{tensor.template At<T>(tile.image, channel, row, column), s[1], s[3],
+                              channels, count});
+    };
+    if (s[2] == p_.out_width * s[3]) return part(0, 0, tile.first, tile.count);
+    ForRows(tile, part);
   }
-  // And calls use(first channel, channels) for blocks of channels.
+  // Calls use(first channel, channels) for blocks of channels.
   template <class Use>
   static void ForBlocks(int64_t channels, const Use& use) {
     for (int64_t c = 0; c < channels; c += kBlock) use(c, std::min(kBlock, channels - c));
@@ -116,22 +122,27 @@ class DeformConv {
 
   // ---- copies -----------------------------------------------------------------------------------
 
-  void CopyImage(int64_t n) const {
-    F* const image = At(g_.image);
-    Clear(image + Pixels() * g_.pixel, g_.pixel);
-    const auto& s = p_.input.stride;
+  // Calls use(planar memory, the same pixels of `image`) for the rows of a tensor like the image,
+  // some channels at a time.
+  template <class Tensor, class Use>
+  void ForImageRows(const Tensor& tensor, int64_t n, F* image, const Use& use) const {
+    const auto& s = tensor.stride;
     runtime::ParallelForSlots(p_.height, g_.slots, [&](int /*slot*/, int64_t y) {
       ForBlocks(p_.channels, [&](int64_t c, int64_t channels) {
-        const T* const row = static_cast<const T*>(p_.input.data) + n * s[0] + c * s[1] + y * s[2];
-        ReadPixels<T, kBlock>({row, s[1], s[3], channels, p_.width},
-                              image + y * p_.width * g_.pixel + c, g_.pixel);
+        use(PlanarOf<Tensor>{tensor.template At<T>(n, c, y), s[1], s[3], channels, p_.width},
+            image + y * p_.width * g_.pixel + c);
       });
     });
   }
+  void CopyImage(int64_t n) const {
+    Clear(At(g_.image) + Pixels() * g_.pixel, g_.pixel);
+    ForImageRows(p_.input, n, At(g_.image), [&](const Planar<const T>& row, F* pixels) {
+      ReadPixels<T, kBlock>(row, pixels, g_.pixel);
+    });
+  }
 
-  // Calls use(address in the tensor, address in the columns, channels, positions) for blocks of a
-  // tensor that has the shape of the columns. A block may write behind its channels: the next block
-  // overwrites that.
+  // Calls use(planar memory, its place in the columns) for blocks of a tensor that has the shape of
+  // the columns. A block may write behind its channels: the next block overwrites that.
   template <class Tensor, class Use>
   void ForSamples(const Tensor& tensor, const Tile& tile, F* columns, const Use& use) const {
     const auto& s = tensor.stride;
@@ -140,37 +151,25 @@ class DeformConv {
         const int64_t y = row * p_.kernel[0] + tap / p_.kernel[1];
         const int64_t x = column * p_.kernel[1] + tap % p_.kernel[1];
         ForBlocks(p_.channels, [&](int64_t c, int64_t channels) {
-          use(tile.image * s[0] + c * s[1] + y * s[2] + x * s[3],
-              columns + j * g_.column + tap * p_.channels + c, channels, count);
+          use(PlanarOf<Tensor>{tensor.template At<T>(tile.image, c, y, x), s[1],
+                               p_.kernel[1] * s[3], channels, count},
+              columns + j * g_.column + tap * p_.channels + c);
         });
       }
     });
   }
   void ReadColumns(const Params::Read& tensor, const Tile& tile, F* columns) const {
-    const auto& s = tensor.stride;
-    ForSamples(tensor, tile, columns, [&](int64_t at, F* to, int64_t channels, int64_t count) {
-      const T* const from = static_cast<const T*>(tensor.data) + at;
-      ReadPixels<T, kBlock>({from, s[1], p_.kernel[1] * s[3], channels, count}, to, g_.column);
+    ForSamples(tensor, tile, columns, [&](const Planar<const T>& from, F* to) {
+      ReadPixels<T, kBlock>(from, to, g_.column);
     });
   }
   void WriteColumns(const Tile& tile, F* columns) const {
-    const auto& s = p_.out_columns.stride;
-    ForSamples(
-        p_.out_columns, tile, columns,
-        [&](int64_t at, const F* from, int64_t channels, int64_t count) {
-          T* const to = static_cast<T*>(p_.out_columns.data) + at;
-          WritePixels<T, kBlock>(from, g_.column, {to, s[1], p_.kernel[1] * s[3], channels, count});
-        });
+    ForSamples(p_.out_columns, tile, columns, [&](const Planar<T>& to, const F* from) {
+      WritePixels<T, kBlock>(from, g_.column, to);
+    });
   }
 
   // ---- the weight -------------------------------------------------------------------------------
-
-  F WeightAt(int64_t o, int64_t tap, int64_t c) const {
-    const auto& s = p_.weight.stride;
-    return base::Widen(static_cast<const T*>(
-        p_.weight
-            .data)[o * s[0] + c * s[1] + tap / p_.kernel[1] * s[2] + tap % p_.kernel[1] * s[3]]);
-  }
 
   // By panels of outputs: for each element of a column, the weights of the panel's outputs.
   void PackWeights() const {
@@ -189,8 +188,10 @@ class DeformConv {
       }
       for (int64_t k = 0; !dense && k < depth; ++k) {
         for (int64_t lane = 0; lane < count; ++lane) {
-          panel[k * width + lane] = WeightAt(i / panels * outputs + first + lane,
-                                             k / p_.group_channels(), k % p_.group_channels());
+          const int64_t tap = k / p_.group_channels();
+          panel[k * width + lane] = base::Widen(
+              *p_.weight.At<T>(i / panels * outputs + first + lane, k % p_.group_channels(),
+                               tap / p_.kernel[1], tap % p_.kernel[1]));
         }
       }
     });
@@ -202,8 +203,8 @@ class DeformConv {
     const int64_t depth = g_.runs * g_.run, stride = p_.weight.stride[0];
     for (int64_t first = 0; first < depth; first += kChunk) {
       const int64_t elements = std::min(kChunk, depth - first);
-      const T* const from = static_cast<const T*>(p_.weight.data) + output * stride + first;
-      ReadPixels<T, kBlock>({from, stride, 1, count, elements}, chunk, kBlock);
+      const T* const from = p_.weight.At<T>(output);
+      ReadPixels<T, kBlock>({from + first, stride, 1, count, elements}, chunk, kBlock);
       for (int64_t i = 0; i < elements; ++i) {
         const int64_t c = (first + i) / p_.taps(), tap = (first + i) % p_.taps();
         std::copy_n(chunk + i * kBlock, count,
@@ -240,7 +241,7 @@ class DeformConv {
           if (++c == p_.group_channels()) ++tap, c = 0;
         }
         for (int64_t o = begin; o < end; ++o) {
-          const T* const from = static_cast<const T*>(p_.weight.data) + o * s[0];
+          const T* const from = p_.weight.At<T>(o);
           const int64_t panel = o / outputs * g_.runs * panels + i;
           F* const to = At(g_.back) + (panel * outputs + o % outputs) * width;
           for (int64_t lane = 0; lane < count; ++lane) {
@@ -258,19 +259,19 @@ class DeformConv {
   void Locate(const Tile& tile, int64_t tap, int64_t group, const PointTile<F>& points,
               int64_t at) const {
     const int64_t plane = group * p_.taps() + tap;
-    const auto& s = p_.offset.stride;
-    const T* const offset = static_cast<const T*>(p_.offset.data) + tile.image * s[0];
-    const T* const along_x = offset + (p_.planes.x + plane * p_.planes.step) * s[1];
-    const T* const along_y = offset + (p_.planes.y + plane * p_.planes.step) * s[1];
+    const int64_t x_plane = p_.planes.x + plane * p_.planes.step;
+    const int64_t y_plane = p_.planes.y + plane * p_.planes.step;
     const int64_t kernel_y = tap / p_.kernel[1] * p_.dilation[0] - p_.padding[0];
     const int64_t kernel_x = tap % p_.kernel[1] * p_.dilation[1] - p_.padding[1];
     ForRows(tile, [&](int64_t j, int64_t row, int64_t column, int64_t count) {
-      const int64_t from = row * s[2] + column * s[3];
+      const auto offset = [&](int64_t of) { return p_.offset.At<T>(tile.image, of, row, column); };
       ReadCoordinates(static_cast<F>(column * p_.stride[1] + kernel_x),
-                      static_cast<F>(p_.stride[1]), along_x + from, count, points.tx + at + j);
-      ReadCoordinates(static_cast<F>(row * p_.stride[0] + kernel_y), F{0}, along_y + from, count,
+                      static_cast<F>(p_.stride[1]), offset(x_plane), count, points.tx + at + j);
+      ReadCoordinates(static_cast<F>(row * p_.stride[0] + kernel_y), F{0}, offset(y_plane), count,
                       points.ty + at + j);
-      ReadMasks(tile.image, plane, row, column, count, points.attention + at + j);
+      F* const masks = points.attention + at + j;
+      if (!p_.mask.has) return void(std::fill_n(masks, count, F{1}));
+      ReadRun(p_.mask.At<T>(tile.image, plane, row, column), p_.mask.stride[3], count, masks);
     });
     const PointVector<F> d;
     const auto height = hn::Set(d, static_cast<F>(p_.height));
@@ -294,13 +295,6 @@ class DeformConv {
       const auto place = hn::MulAdd(number, hn::Set(d, stride), hn::Set(d, first));
       hn::StoreU(hn::Add(place, hn::LoadU(d, to + i)), d, to + i);
     }
-  }
-  void ReadMasks(int64_t n, int64_t plane, int64_t row, int64_t column, int64_t count,
-                 F* to) const {
-    const auto& s = p_.mask.stride;
-    if (!p_.mask.has) return void(std::fill_n(to, count, F{1}));
-    const int64_t at = n * s[0] + plane * s[1] + row * s[2] + column * s[3];
-    ReadRun(static_cast<const T*>(p_.mask.data) + at, s[3], count, to);
   }
 
   // Positions [first, last) of a tile. The points of a tap and group stand at `at`.
@@ -345,26 +339,20 @@ class DeformConv {
   }
 
   F BiasOf(int64_t o) const {
-    const int64_t at = o * p_.bias.stride[0];
-    if (p_.bias_is_float) return static_cast<const float*>(p_.bias.data)[at];
-    return base::Widen(static_cast<const T*>(p_.bias.data)[at]);
+    if (p_.bias_is_float) return *p_.bias.At<float>(o);
+    return base::Widen(*p_.bias.At<T>(o));
   }
 
   void WriteOutput(const Tile& tile, F* outputs) const {
-    const auto& s = p_.output.stride;
     ForBlocks(p_.out_channels, [&](int64_t o, int64_t count) {
       F bias[kBlock] = {};
-      for (int64_t i = 0; p_.bias.has && i < count; ++i) {
-        bias[i] = BiasOf(o + i);
-      }
+      for (int64_t i = 0; p_.bias.has && i < count; ++i) bias[i] = BiasOf(o + i);
       for (int64_t j = 0; j < tile.count; ++j) {
         F* const row = outputs + j * g_.outputs + o;
         for (int64_t i = 0; i < kBlock; ++i) row[i] += bias[i];
       }
-      ForPositions(p_.output, tile, [&](int64_t j, int64_t at, int64_t positions) {
-        T* const to = static_cast<T*>(p_.output.data) + tile.image * s[0] + o * s[1] + at;
-        WritePixels<T, kBlock>(outputs + j * g_.outputs + o, g_.outputs,
-                               {to, s[1], s[3], count, positions});
+      ForPositions(p_.output, tile, o, count, [&](int64_t j, const Planar<T>& to) {
+        WritePixels<T, kBlock>(outputs + j * g_.outputs + o, g_.outputs, to);
       });
     });
   }
@@ -413,16 +401,12 @@ class DeformConv {
 
   // Outputs from o on: by positions, and by outputs with the sums of the bias.
   void ReadGradOutput(const Tile& tile, int64_t o) const {
-    const auto& s = p_.grad_output.stride;
     const int64_t count = std::min(kBlock, p_.out_channels - o);
-    ForPositions(p_.grad_output, tile, [&](int64_t j, int64_t at, int64_t positions) {
-      const T* const from =
-          static_cast<const T*>(p_.grad_output.data) + tile.image * s[0] + o * s[1] + at;
-      ReadPixels<T, kBlock>({from, s[1], s[3], count, positions},
-                            At(g_.output) + j * g_.outputs + o, g_.outputs);
-      if (!p_.weight_grad.has && !p_.bias_grad.has) return;
-      for (int64_t i = 0; i < count; ++i) {
-        ReadRun(from + i * s[1], s[3], positions, Turned(o + i) + j);
+    ForPositions(p_.grad_output, tile, o, count, [&](int64_t j, const Planar<const T>& from) {
+      ReadPixels<T, kBlock>(from, At(g_.output) + j * g_.outputs + o, g_.outputs);
+      for (int64_t i = 0; (p_.weight_grad.has || p_.bias_grad.has) && i < count; ++i) {
+        ReadRun(from.base + i * from.channel_stride, from.pixel_stride, from.pixels,
+                Turned(o + i) + j);
       }
     });
     for (int64_t i = o; p_.bias_grad.has && i < o + count; ++i) {
@@ -534,7 +518,6 @@ class DeformConv {
     return At(g_.totals) + at * p_.group_outputs() * g_.shape.width;
   }
   void WriteWeightGrad() const {
-    const auto& s = p_.weight_grad.stride;
     const int64_t width = g_.shape.width, channels = p_.group_channels();
     ForOutputs([&](int64_t begin, int64_t end) {
       for (int64_t tap = 0; tap < p_.taps(); ++tap) {
@@ -546,9 +529,10 @@ class DeformConv {
             const int64_t group = o / p_.group_outputs(), row = o % p_.group_outputs() * width;
             const F* const from =
                 TotalsAt(group, run, (before + first) / width) + row + lane - first;
-            T* const to = static_cast<T*>(p_.weight_grad.data) + o * s[0] +
-                          tap / p_.kernel[1] * s[2] + tap % p_.kernel[1] * s[3];
-            for (int64_t c = first; c < last; ++c) to[c * s[1]] = base::Narrow<T>(from[c]);
+            for (int64_t c = first; c < last; ++c) {
+              *p_.weight_grad.At<T>(o, c, tap / p_.kernel[1], tap % p_.kernel[1]) =
+                  base::Narrow<T>(from[c]);
+            }
           }
         }
       }
@@ -567,28 +551,23 @@ class DeformConv {
   void FinishTile(const Tile& tile) const {
     runtime::ParallelForSlots(p_.taps() * p_.offset_groups, g_.slots, [&](int, int64_t i) {
       const int64_t tap = i / p_.offset_groups, group = i % p_.offset_groups;
-      FinishPoints(tile, tap, group, Points(0), PointsOf(tap, group));
+      FinishPlane(tile, tap, group, Points(0), PointsOf(tap, group));
     });
   }
-  void FinishPoints(const Tile& tile, int64_t tap, int64_t group, const PointTile<F>& points,
-                    int64_t at) const {
+  void FinishPlane(const Tile& tile, int64_t tap, int64_t group, const PointTile<F>& points,
+                   int64_t at) const {
     const PointVector<F> d;
     for (int64_t i = at; i < at + tile.count; i += Length(d)) {
-      hn::Vec<PointVector<F>> sample, x, y;
-      SlopesAt(points, i, sample, x, y);
       const auto mask = hn::LoadU(d, points.attention + i);
-      StorePointGrads(points, i, sample, hn::Mul(mask, x), hn::Mul(mask, y),
-                      [&](auto along_x, auto along_y) PORTACL_INLINE_LAMBDA {
-                        hn::StoreU(along_x, d, points.tx + i);
-                        hn::StoreU(along_y, d, points.ty + i);
-                      });
+      FinishPoints(points, i, mask, mask, [&](auto x, auto y) PORTACL_INLINE_LAMBDA {
+        hn::StoreU(x, d, points.tx + i);
+        hn::StoreU(y, d, points.ty + i);
+      });
     }
     const auto write = [&](const Params::Written& tensor, int64_t number, const F* from) {
       if (!tensor.has) return;
-      const auto& s = tensor.stride;
-      T* const to = static_cast<T*>(tensor.data) + tile.image * s[0] + number * s[1];
-      ForPositions(tensor, tile, [&](int64_t j, int64_t offset, int64_t count) {
-        WriteRun(from + at + j, count, to + offset, s[3]);
+      ForPositions(tensor, tile, number, 1, [&](int64_t j, const Planar<T>& to) {
+        WriteRun(from + at + j, to.pixels, to.base, to.pixel_stride);
       });
     };
     const int64_t plane = group * p_.taps() + tap;
@@ -610,13 +589,8 @@ class DeformConv {
     }
   }
   void WriteInputGrad(int64_t n) const {
-    const auto& s = p_.input_grad.stride;
-    runtime::ParallelForSlots(p_.height, g_.slots, [&](int /*slot*/, int64_t y) {
-      ForBlocks(p_.channels, [&](int64_t c, int64_t channels) {
-        T* const row = static_cast<T*>(p_.input_grad.data) + n * s[0] + c * s[1] + y * s[2];
-        WritePixels<T, kBlock>(At(g_.sums) + y * p_.width * g_.pixel + c, g_.pixel,
-                               {row, s[1], s[3], channels, p_.width});
-      });
+    ForImageRows(p_.input_grad, n, At(g_.sums), [&](const Planar<T>& row, const F* pixels) {
+      WritePixels<T, kBlock>(pixels, g_.pixel, row);
     });
   }
 
@@ -625,7 +599,11 @@ class DeformConv {
   void* const workspace_;
 };
 
-PORTACL_RUN_BY_DTYPE(DeformConv)
+void Run(const Params& params, const DeformConvPlan& plan, void* workspace) {
+  base::DispatchFloating(params.dtype, [&](auto tag) {
+    DeformConv<typename decltype(tag)::type>(params, std::get<0>(plan.way), workspace).Run();
+  });
+}
 
 std::optional<DeformConvPlan> Plan(const Params& params, std::string_view /*path*/) {
   const bool wide = params.dtype == base::DType::kDouble;

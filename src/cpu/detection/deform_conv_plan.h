@@ -54,9 +54,7 @@ struct DeformConvGeometry {
   Part image, weights, back, columns, output, grads, turned, points, sums, totals, lanes, panel;
 };
 
-struct DeformConvPlan : base::PathPlan<DeformConvGeometry> {
-  const DeformConvGeometry& geometry() const { return std::get<0>(way); }
-};
+struct DeformConvPlan : base::PathPlan<DeformConvGeometry> {};
 
 // Null if FLOAT cannot hold every pixel's number or coordinate exactly, or if the workspace would
 // be too large.

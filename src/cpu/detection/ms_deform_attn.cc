@@ -4,14 +4,18 @@
 // of values, in the order of levels, queries, points and taps; an owner has some channels of a
 // head.
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string_view>
 #include <type_traits>
 
+#include "base/checked.h"
+#include "base/dispatch.h"
+#include "base/kernel.h"
 #include "base/round_up.h"
-#include "cpu/detection/ms_deform_attn_plan.h"
-#include "cpu/detection/run_by_dtype.h"
+#include "cpu/detection/booking.h"
+#include "cpu/machine/machine.h"
 #include "ops/listed_kernels.h"
 #include "ops/ms_deform_attn_params.h"
 #include "runtime/parallel.h"
@@ -23,6 +27,111 @@
 #include "cpu/detection/ms_deform_attn_points-inl.h"
 #include "cpu/detection/point_sums-inl.h"
 #include "cpu/vector/simd-inl.h"
+
+#ifndef PORTACL_CPU_MS_DEFORM_ATTN_PLAN_
+#define PORTACL_CPU_MS_DEFORM_ATTN_PLAN_
+namespace portacl::cpu {
+
+// A row is a head of a query: its points, level by level. A tile is some rows, whose points are
+// located and weighed together. The workspace begins with a PointLevels: the extents and starts of
+// each point's level, for the points of a row and kPointLanes more of the rows behind it.
+struct MsDeformAttnGeometry {
+  int64_t row_points = 0;  // levels * points
+  int64_t tile_rows = 0;
+  int64_t tile_points = 0;  // room in a tile's arrays
+  int slots = 1;            // threads that may work at a time
+  Part zeros;               // the channels of a tap outside
+  Part tiles;               // a tile of points for each slot
+  // Of the gradient of the values.
+  Part sums;                  // for each slot: of a tap outside; with a slab, then of every key
+  bool slab = false;          // summed on a copy of a head's keys, not in place
+  bool fetch = false;         // sums in place do not stay in the L2 cache
+  int64_t part_channels = 0;  // an owner has so many channels of a head
+  int64_t parts = 0;          // of a head
+};
+
+struct MsDeformAttnPlan : base::PathPlan<MsDeformAttnGeometry> {
+  static constexpr std::array<const char*, 2> kPaths = {"slab", "direct"};  // of the gradient
+};
+
+// Keys and extents up to here are exact in FLOAT, in which they are computed.
+constexpr int64_t kMostKeys = int64_t{1} << 24;
+constexpr int64_t kMostPoints = int64_t{1} << 40;  // of a row
+constexpr int64_t kTilePoints = 256;               // their arrays stay in the L1 cache
+constexpr int64_t kGrain = 1 << 16;                // products that are worth a second thread
+
+inline bool Serves(const ops::MsDeformAttnParams& p) {
+  const auto side_by_side = [&p](const std::array<int64_t, 4>& stride) {
+    return p.channels <= 1 || stride[3] == 1;
+  };
+  return p.keys <= kMostKeys && base::SaturatedProduct({p.levels, p.points}) <= kMostPoints &&
+         side_by_side(p.value_stride) && side_by_side(p.output_stride) &&
+         (!p.want_value_grad || side_by_side(p.value_grad_stride));
+}
+
+// What both directions have.
+inline void Cut(const ops::MsDeformAttnParams& p, MsDeformAttnGeometry* g) {
+  g->row_points = p.levels * p.points;
+  g->tile_rows = std::max<int64_t>(1, kTilePoints / std::max<int64_t>(1, g->row_points));
+  g->tile_points = base::RoundUp(g->tile_rows * g->row_points, kPointLanes);
+  const int64_t products =
+      base::SaturatedProduct({4, p.batch, p.queries, p.heads, p.levels, p.points, p.channels});
+  g->slots = products < kGrain ? 1 : runtime::NumThreads();
+}
+
+// A head owns its part of the values' gradient. If there are fewer heads than threads, they are cut
+// into parts of whole blocks of channels.
+inline void CutHeads(const ops::MsDeformAttnParams& p, MsDeformAttnGeometry* g) {
+  constexpr int64_t kBlock = 16;
+  const int64_t blocks = std::max<int64_t>(1, base::DivideUp(p.channels, kBlock));
+  const int64_t heads = std::max<int64_t>(1, p.batch * p.heads);
+  const int64_t wanted = g->slots == 1 ? 1 : base::DivideUp(2 * g->slots, heads);
+  const int64_t part_blocks = base::DivideUp(blocks, std::min(wanted, blocks));
+  g->parts = base::DivideUp(blocks, part_blocks);
+  g->part_channels = std::min(part_blocks * kBlock, std::max<int64_t>(1, p.channels));
+}
+
+// In place, a head's sums lie between the sums of other heads. In a copy of its own they lie dense,
+// but must be cleared and copied. That pays if keys are added to often.
+inline bool PrefersSlab(const ops::MsDeformAttnParams& p, const MsDeformAttnGeometry& g) {
+  constexpr int64_t kTapsOfKey = 8;
+  return 4 * p.queries >= kTapsOfKey * (p.keys / std::max<int64_t>(1, g.row_points));
+}
+
+// Null if the channels of a vector do not lie side by side, if FLOAT cannot hold every key's number
+// exactly, or if the workspace would exceed 64 bits.
+inline std::optional<MsDeformAttnPlan> PlanMsDeformAttn(const ops::MsDeformAttnParams& p,
+                                                        std::string_view path) {
+  const base::PathChoice choice(path);
+  if (!Serves(p) || (!p.backward && choice.ByName())) return std::nullopt;
+  MsDeformAttnPlan plan;
+  auto& g = std::get<0>(plan.way);
+  Cut(p, &g);
+  const int64_t size = SumBytes(p.dtype);
+  Booking booking;
+  booking.Take(g.row_points + kPointLanes, 3 * size);
+  g.zeros = booking.Take(p.channels, size);
+  g.tiles = booking.Take(g.tile_points, kArraysOfPoint * size, g.slots);
+  if (p.backward) {
+    CutHeads(p, &g);
+    const bool sixteen_bits = p.dtype == base::DType::kFloat16 || p.dtype == base::DType::kBFloat16;
+    const bool may_direct = choice.Allows("direct") && !sixteen_bits;  // sums have 32
+    const bool may_slab = choice.Allows("slab");
+    if (!may_direct && !may_slab) return std::nullopt;
+    g.slab = !may_direct || (may_slab && PrefersSlab(p, g));
+    plan.path = g.slab ? "slab" : "direct";
+    g.fetch =
+        !g.slab && base::SaturatedProduct({p.keys, p.heads, p.channels, size}) > L2CacheBytes();
+    const int64_t keys = !p.want_value_grad ? 0 : g.slab ? p.keys + 1 : 1;
+    g.sums = booking.Take(base::SaturatedProduct({g.part_channels, keys}), size, g.slots);
+  }
+  if (!booking.fits()) return std::nullopt;
+  plan.workspace_size = booking.size();
+  return plan;
+}
+
+}  // namespace portacl::cpu
+#endif  // PORTACL_CPU_MS_DEFORM_ATTN_PLAN_
 
 #if PORTACL_HWY_TARGET
 HWY_BEFORE_NAMESPACE();
@@ -107,25 +216,22 @@ class MsDeformAttn {
   // The gradients of a vector of points, from their dot products: over xy and attention.
   HWY_INLINE void FinishVector(const PointTile<F>& tile, int64_t i) const {
     const PointVector<F> d;
-    hn::Vec<PointVector<F>> weight, x, y;
-    SlopesAt(tile, i, weight, x, y);
     const auto attention = hn::LoadU(d, tile.attention + i);
     const int64_t at = i % g_.row_points;
-    x = hn::Mul(hn::Mul(attention, hn::LoadU(d, levels_.width + at)), x);
-    y = hn::Mul(hn::Mul(attention, hn::LoadU(d, levels_.height + at)), y);
-    StorePointGrads(tile, i, weight, x, y, [&](auto along_x, auto along_y) PORTACL_INLINE_LAMBDA {
-      hn::StoreInterleaved2(along_x, along_y, d, tile.xy + 2 * i);
-    });
+    FinishPoints(tile, i, hn::Mul(attention, hn::LoadU(d, levels_.width + at)),
+                 hn::Mul(attention, hn::LoadU(d, levels_.height + at)),
+                 [&](auto x, auto y)
+                     PORTACL_INLINE_LAMBDA { hn::StoreInterleaved2(x, y, d, tile.xy + 2 * i); });
   }
 
   void WritePoints(const PointTile<F>& tile, TileRows rows) const {
     const auto write = [&](auto tag) {
       using P = typename decltype(tag)::type;
       if (p_.weight_grad != nullptr) {
-        WriteRows<P>(p_, tile.attention, rows, p_.weight_grad, p_.weight_grad_stride);
+        CopyRows(p_, static_cast<P*>(p_.weight_grad), p_.weight_grad_stride, rows, tile.attention);
       }
       if (p_.location_grad != nullptr) {
-        WriteRows<P>(p_, tile.xy, rows, p_.location_grad, p_.location_grad_stride);
+        CopyRows(p_, static_cast<P*>(p_.location_grad), p_.location_grad_stride, rows, tile.xy);
       }
     };
     if (p_.point_dtype == p_.dtype) {
@@ -244,11 +350,13 @@ class MsDeformAttn {
   T* const zeros_;  // the channels of a tap outside
 };
 
-PORTACL_RUN_BY_DTYPE(MsDeformAttn)
-
-std::optional<MsDeformAttnPlan> Plan(const Params& params, std::string_view path) {
-  return PlanMsDeformAttn(params, path);
+void Run(const Params& params, const MsDeformAttnPlan& plan, void* workspace) {
+  base::DispatchFloating(params.dtype, [&](auto tag) {
+    MsDeformAttn<typename decltype(tag)::type>(params, std::get<0>(plan.way), workspace).Run();
+  });
 }
+
+using cpu::PlanMsDeformAttn;
 
 }  // namespace
 }  // namespace portacl::cpu::HWY_NAMESPACE
@@ -258,7 +366,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace portacl::cpu {
 
-PORTACL_KERNELS(MsDeformAttn, Plan, Run)
+PORTACL_KERNELS(MsDeformAttn, PlanMsDeformAttn, Run)
 
 }  // namespace portacl::cpu
 #endif  // HWY_ONCE

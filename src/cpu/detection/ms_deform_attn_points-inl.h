@@ -11,33 +11,35 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 
 #include "base/dispatch.h"
-#include "cpu/detection/ms_deform_attn_plan.h"
+#include "cpu/detection/booking.h"
 #include "cpu/machine/fetch.h"
 #include "cpu/vector/highway.h"
 #include "cpu/vector/simd-inl.h"
+#include "ops/ms_deform_attn_params.h"
 
 #if PORTACL_HWY_TARGET
 HWY_BEFORE_NAMESPACE();
 namespace portacl::cpu::HWY_NAMESPACE {
 
 template <class F>
-using PointVector = hn::CappedTag<F, MsDeformAttnGeometry::kLanesMost>;
+using PointVector = hn::CappedTag<F, kPointLanes>;
 template <class F>
 using PointIndex = hn::TFromD<hn::RebindToSigned<PointVector<F>>>;
 
-// The level of each point of a row, and of kLanesMost points behind it: a vector of points may
+// The level of each point of a row, and of kPointLanes points behind it: a vector of points may
 // begin anywhere in a row. A level that does not fit among the keys has NaN for extents.
 template <class F>
 struct PointLevels {
   PointLevels(const ops::MsDeformAttnParams& s, int64_t row_points, void* memory)
       : count(row_points),
         width(static_cast<F*>(memory)),
-        height(width + count + MsDeformAttnGeometry::kLanesMost),
-        start(height + count + MsDeformAttnGeometry::kLanesMost) {
+        height(width + count + kPointLanes),
+        start(height + count + kPointLanes) {
     if (count == 0) return;
-    for (int64_t i = 0; i < count + MsDeformAttnGeometry::kLanesMost; ++i) {
+    for (int64_t i = 0; i < count + kPointLanes; ++i) {
       const ops::MsDeformAttnLevel& level = s.level[i % count / s.points];
       constexpr F kNone = std::numeric_limits<F>::quiet_NaN();
       width[i] = level.height == 0 ? kNone : static_cast<F>(level.width);
@@ -118,37 +120,28 @@ void ForRowElements(const ops::MsDeformAttnParams& s, const std::array<int64_t, 
   }
 }
 
-// Copies the rows of locations (kRank 6) or of weights (5) to `to`, widened.
-template <class T, size_t kRank, class F = base::ComputeType<T>>
-void ReadRows(const ops::MsDeformAttnParams& s, const void* tensor,
-              const std::array<int64_t, kRank>& stride, TileRows rows, F* to) {
+// Copies rows of locations (kRank 6) or of weights (5): of a constant tensor to `row`, widened, of
+// another one from there, each rounded once.
+template <class T, size_t kRank, class F>
+void CopyRows(const ops::MsDeformAttnParams& s, T* tensor, const std::array<int64_t, kRank>& stride,
+              TileRows rows, F* row) {
   const int64_t count = s.levels * s.points * (kRank == 6 ? 2 : 1);
   const bool dense = IsRowDense(s, stride);
-  for (int64_t r = 0; r < rows.count; ++r, to += count) {
-    const T* const from =
-        static_cast<const T*>(tensor) + RowOffset(s, stride, rows.first + r * rows.step);
-    if (dense) {
-      ReadRun(from, 1, count, to);
+  for (int64_t r = 0; r < rows.count; ++r, row += count) {
+    T* const elements = tensor + RowOffset(s, stride, rows.first + r * rows.step);
+    const auto copy = [&](int64_t element, int64_t at) {
+      if constexpr (std::is_const_v<T>) {
+        row[at] = base::Widen(elements[element]);
+      } else {
+        elements[element] = base::Narrow<T>(row[at]);
+      }
+    };
+    if (!dense) {
+      ForRowElements(s, stride, copy);
+    } else if constexpr (std::is_const_v<T>) {
+      ReadRun(elements, 1, count, row);
     } else {
-      ForRowElements(s, stride,
-                     [&](int64_t element, int64_t at) { to[at] = base::Widen(from[element]); });
-    }
-  }
-}
-
-// The reverse: rounds each once.
-template <class T, size_t kRank, class F = base::ComputeType<T>>
-void WriteRows(const ops::MsDeformAttnParams& s, const F* from, TileRows rows, void* tensor,
-               const std::array<int64_t, kRank>& stride) {
-  const int64_t count = s.levels * s.points * (kRank == 6 ? 2 : 1);
-  const bool dense = IsRowDense(s, stride);
-  for (int64_t r = 0; r < rows.count; ++r, from += count) {
-    T* const to = static_cast<T*>(tensor) + RowOffset(s, stride, rows.first + r * rows.step);
-    if (dense) {
-      WriteRun(from, count, to, 1);
-    } else {
-      ForRowElements(s, stride,
-                     [&](int64_t element, int64_t at) { to[element] = base::Narrow<T>(from[at]); });
+      WriteRun(row, count, elements, 1);
     }
   }
 }
@@ -199,43 +192,30 @@ HWY_INLINE void LocateAt(const PointTile<F>& tile, int64_t i, V x, V y, V height
   hn::StoreU(hn::ConvertTo(di, state), di, tile.state + i);
 }
 
-// The points of a vector, number `at` of a row and on.
-template <class F>
-HWY_INLINE void LocateVector(const PointLevels<F>& levels, const PointTile<F>& tile, int64_t i,
-                             int64_t at) {
-  const PointVector<F> d;
-  using V = hn::Vec<PointVector<F>>;
-  V x, y;
-  hn::LoadInterleaved2(d, tile.xy + 2 * i, x, y);
-  const V width = hn::LoadU(d, levels.width + at);
-  const V height = hn::LoadU(d, levels.height + at);
-  x = hn::Sub(hn::Mul(x, width), hn::Set(d, F{0.5}));
-  y = hn::Sub(hn::Mul(y, height), hn::Set(d, F{0.5}));
-  LocateAt(tile, i, x, y, height, width, hn::LoadU(d, levels.start + at));
-}
-
 // Reads the rows and locates their points: attention, tx to uy, weight, key and state.
 template <class F>
 void LocateRows(const ops::MsDeformAttnParams& s, const PointLevels<F>& levels, TileRows rows,
                 const PointTile<F>& tile) {
   const int64_t points = rows.count * levels.count;
   if (points == 0) return;
-  const auto read = [&](auto tag) {
+  base::DispatchFloating(s.point_dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    ReadRows<T>(s, s.location, s.location_stride, rows, tile.xy);
-    ReadRows<T>(s, s.weight, s.weight_stride, rows, tile.attention);
-  };
-  if constexpr (sizeof(F) == 8) {
-    read(base::TypeTag<double>());
-  } else if (s.point_dtype == base::DType::kFloat16) {
-    read(base::TypeTag<base::Float16>());
-  } else if (s.point_dtype == base::DType::kBFloat16) {
-    read(base::TypeTag<base::BFloat16>());
-  } else {
-    read(base::TypeTag<float>());
+    if constexpr (std::is_same_v<base::ComputeType<T>, F>) {
+      CopyRows(s, static_cast<const T*>(s.location), s.location_stride, rows, tile.xy);
+      CopyRows(s, static_cast<const T*>(s.weight), s.weight_stride, rows, tile.attention);
+    }
+  });
+  const PointVector<F> d;
+  const auto half = hn::Set(d, F{0.5});
+  for (int64_t i = 0; i < points; i += Length(d)) {
+    const int64_t at = i % levels.count;
+    hn::Vec<PointVector<F>> x, y;
+    hn::LoadInterleaved2(d, tile.xy + 2 * i, x, y);
+    const auto width = hn::LoadU(d, levels.width + at);
+    const auto height = hn::LoadU(d, levels.height + at);
+    LocateAt(tile, i, hn::Sub(hn::Mul(x, width), half), hn::Sub(hn::Mul(y, height), half), height,
+             width, hn::LoadU(d, levels.start + at));
   }
-  const int64_t lanes = Length(PointVector<F>());
-  for (int64_t i = 0; i < points; i += lanes) LocateVector(levels, tile, i, i % levels.count);
 }
 
 // Addresses of vectors of channels in (batch, key or query, head, channel), with these

@@ -192,10 +192,12 @@ HWY_NOINLINE void DotPoints(const PointTile<F>& tile, int64_t first, int64_t cou
 }
 
 // From the dot products of points i and on, a vector of them: the samples of gradOutput (the
-// gradients of the points' weights), and the samples' slopes along x and y.
-template <class F, class VP = hn::Vec<PointVector<F>>>
-HWY_INLINE void SlopesAt(const PointTile<F>& tile, int64_t i, VP& weight, VP& slope_x,
-                         VP& slope_y) {
+// gradients of the points' weights) replace attention. Calls store(of_x times the samples' slopes
+// along x, the same for y). All are 0 for points that contribute nothing, and NaN for points that
+// are NaN.
+template <class F, class Store, class VP = hn::Vec<PointVector<F>>>
+HWY_INLINE void FinishPoints(const PointTile<F>& tile, int64_t i, VP of_x, VP of_y,
+                             const Store& store) {
   const PointVector<F> d;
   const hn::RebindToSigned<PointVector<F>> di;
   VP nw, ne, sw, se;
@@ -210,27 +212,19 @@ HWY_INLINE void SlopesAt(const PointTile<F>& tile, int64_t i, VP& weight, VP& sl
   se = inside(3, se);
   const VP tx = hn::LoadU(d, tile.tx + i), ty = hn::LoadU(d, tile.ty + i);
   const VP ux = hn::LoadU(d, tile.ux + i), uy = hn::LoadU(d, tile.uy + i);
-  weight = hn::Mul(hn::Mul(ux, uy), nw);
+  VP weight = hn::Mul(hn::Mul(ux, uy), nw);
   weight = hn::MulAdd(hn::Mul(tx, uy), ne, weight);
   weight = hn::MulAdd(hn::Mul(ux, ty), sw, weight);
   weight = hn::MulAdd(hn::Mul(tx, ty), se, weight);
-  slope_x = hn::MulAdd(hn::Sub(se, sw), ty, hn::Mul(hn::Sub(ne, nw), uy));
-  slope_y = hn::MulAdd(hn::Sub(se, ne), tx, hn::Mul(hn::Sub(sw, nw), ux));
-}
-
-// Stores the samples over attention, and calls store(the slopes). Both are 0 for points that
-// contribute nothing, and NaN for points that are NaN.
-template <class F, class Store, class VP = hn::Vec<PointVector<F>>>
-HWY_INLINE void StorePointGrads(const PointTile<F>& tile, int64_t i, VP weight, VP x, VP y,
-                                const Store& store) {
-  const PointVector<F> d;
-  const hn::RebindToSigned<PointVector<F>> di;
+  const VP x = hn::MulAdd(hn::Sub(se, sw), ty, hn::Mul(hn::Sub(ne, nw), uy));
+  const VP y = hn::MulAdd(hn::Sub(se, ne), tx, hn::Mul(hn::Sub(sw, nw), ux));
   const auto state = hn::LoadU(di, tile.state + i);
   const auto usable = hn::RebindMask(d, hn::Eq(state, hn::Set(di, 1)));
   const auto is_nan = hn::RebindMask(d, hn::Gt(state, hn::Set(di, 1)));
   const VP other = hn::IfThenElseZero(is_nan, hn::Set(d, std::numeric_limits<F>::quiet_NaN()));
   hn::StoreU(hn::IfThenElse(usable, weight, other), d, tile.attention + i);
-  store(hn::IfThenElse(usable, x, other), hn::IfThenElse(usable, y, other));
+  store(hn::IfThenElse(usable, hn::Mul(of_x, x), other),
+        hn::IfThenElse(usable, hn::Mul(of_y, y), other));
 }
 
 // ---- gradients of keys --------------------------------------------------------------------------

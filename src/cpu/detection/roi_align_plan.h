@@ -10,7 +10,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <type_traits>
 #include <variant>
 
 #include "base/kernel.h"
@@ -102,18 +101,11 @@ RoiBox BoxOf(const ops::RoiAlignParams& p, const ops::Roi<F>& roi) {
 
 constexpr int64_t kRoiPointRoom = 128;  // points that are listed at a time
 
-// For each point four pixels, by their numbers in the image, and weights. A point of key -1 is 0.
-template <class F>
-struct RoiPointList {
-  using Key = std::conditional_t<sizeof(F) == 8, int64_t, int32_t>;
-  Key* key[4];
-  F* weight[4];
-};
-
 // Lists the samples of a bin and calls use(points in the list, whether they are the bin's first).
-template <class F, class Use>
+// Each has four pixels, by their numbers in the image, and weights. A sample of key -1 is 0.
+template <class F, class List, class Use>
 void ForRoiPoints(const ops::RoiAlignParams& p, const ops::Roi<F>& roi, int64_t ph, int64_t pw,
-                  const RoiPointList<F>& list, const Use& use) {
+                  List list, const Use& use) {
   int64_t count = 0;
   bool first = true;
   const auto flush = [&] {
@@ -122,7 +114,7 @@ void ForRoiPoints(const ops::RoiAlignParams& p, const ops::Roi<F>& roi, int64_t 
     count = 0;
   };
   const auto add = [&](const ops::RoiCorners<F>& corners) {
-    using Key = typename RoiPointList<F>::Key;
+    using Key = typename List::Index;
     for (size_t i = 0; i < 4; ++i) {
       const int64_t key = corners.at[i][0] * p.width + corners.at[i][1];
       list.key[i][count] = corners.count == 0 ? Key{-1} : static_cast<Key>(key);

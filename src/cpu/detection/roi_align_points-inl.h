@@ -104,15 +104,6 @@ class RoiPoints {
       for (int64_t pw = 0; pw < p_.pooled_width; ++pw, tile += g_.pixel) use(ph, pw, tile);
     }
   }
-  // Lists a bin's points and calls use(how many, whether they are the first), some at a time.
-  template <class Use>
-  void ForPoints(const Roi& roi, int64_t ph, int64_t pw, const PointTile<F>& points,
-                 const Use& use) const {
-    const RoiPointList<F> list{
-        {points.key[0], points.key[1], points.key[2], points.key[3]},
-        {points.weight[0], points.weight[1], points.weight[2], points.weight[3]}};
-    ForRoiPoints(p_, roi, ph, pw, list, use);
-  }
 
   RoiBox BoxOfImage(int64_t image) const {
     RoiBox box{p_.height, 0, p_.width, 0};
@@ -164,7 +155,7 @@ class RoiPoints {
       ForBinsOf(At(g_.tile, slot), [&](int64_t ph, int64_t pw, F* to) {
         Clear(to, g_.pixel);
         if (roi.image < 0) return;
-        ForPoints(roi, ph, pw, points, [&](int64_t count, bool first) {
+        ForRoiPoints(p_, roi, ph, pw, points, [&](int64_t count, bool first) {
           if (p_.rotated) return SumPoints<true>(points, 0, count, taps, p_.channels, to);
           FindMaxima(points, count, first, taps, p_.channels, to, nullptr);
         });
@@ -311,7 +302,7 @@ class RoiPoints {
     const int64_t channels = owner.last - owner.first;
     DivideBy(roi.count, channels, grad);
     const Taps<F> sums{At(g_.sums) + owner.first, g_.pixel, At(g_.outside, slot)};
-    ForPoints(roi, ph, pw, points, [&](int64_t count, bool /*first*/) {
+    ForRoiPoints(p_, roi, ph, pw, points, [&](int64_t count, bool /*first*/) {
       for (size_t tap = 0; g_.strips > 1 && tap < 4; ++tap) {
         std::replace_if(
             points.key[tap], points.key[tap] + count, [&](Index key) { return !Owns(owner, key); },
@@ -335,7 +326,7 @@ class RoiPoints {
     const auto weight = [&](size_t tap) { return most + static_cast<int64_t>(tap + 6) * g_.pixel; };
     std::fill_n(key(0), channels, Index{-1});
     const Taps<const F> values{At(g_.image) + owner.first, g_.pixel, At(g_.zeros)};
-    ForPoints(roi, ph, pw, points, [&](int64_t count, bool first) {
+    ForRoiPoints(p_, roi, ph, pw, points, [&](int64_t count, bool first) {
       FindMaxima(points, count, first, values, channels, most, winner);
       for (int64_t c = 0; c < channels; ++c) {
         for (size_t tap = 0; winner[c] >= 0 && tap < 4; ++tap) {
