@@ -30,7 +30,7 @@ PORTACL_DEVICE inline double Fma(double a, double b, double c) {
 
 PORTACL_DEVICE inline float Floor(float v) { return floorf(v); }
 PORTACL_DEVICE inline double Floor(double v) { return floor(v); }
-// Half to even in the default rounding mode, in which tasks run.
+// Half to even: tasks run in the default rounding mode.
 PORTACL_DEVICE inline float RoundToEven(float v) { return rintf(v); }
 PORTACL_DEVICE inline double RoundToEven(double v) { return rint(v); }
 PORTACL_DEVICE inline float Abs(float v) { return fabsf(v); }

@@ -47,7 +47,7 @@ class PerThread {
   }
 
   static void End(void* object) {
-    object_ = nullptr;  // what ends with it may use the library again, with a new one
+    object_ = nullptr;  // its destructor may use the library, with a new object
     delete static_cast<T*>(object);
   }
 

@@ -38,7 +38,7 @@ struct Call {
   bool in_place = false;         // `out` is the first tensor of the signature, "selfRef"
   bool reads_out = false;        // inputs[0] is `out`
   std::optional<Operand> alpha;  // of kAdd and kSub
-  int64_t reduction = 0;         // of the losses: 0 none, 1 mean, 2 sum
+  int64_t reduction = 0;         // of losses: 0 none, 1 mean, 2 sum
   bool has_dims = false;         // of kSum and kMean
   const std::vector<int64_t>* dims = nullptr;
   bool keep_dims = false;

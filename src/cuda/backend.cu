@@ -53,7 +53,7 @@ const char* Unavailable() {
 const char* Enter(int32_t device, void* stream) {
   state = State{};
   state.stream = static_cast<cudaStream_t>(stream);
-  static_cast<void>(cudaGetLastError());  // what others left here is not ours
+  static_cast<void>(cudaGetLastError());  // errors that others left here are not ours
   int before = 0;
   cudaError_t error = cudaGetDevice(&before);
   if (error == cudaSuccess && before != device) {

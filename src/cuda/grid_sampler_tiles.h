@@ -211,7 +211,7 @@ struct GatherTile {
     uint32_t points[kWaiting];
     Pack<F, 2> positions[kMost];
     uint32_t begins[Block::kThreads];        // of the pixels' lists
-    uint32_t ends[kParts][Block::kThreads];  // of what each part lists of them
+    uint32_t ends[kParts][Block::kThreads];  // the end of each part's list
     uint16_t entries[kMost << kLog];         // which of the points, and the number of the tap
   };
 

@@ -83,7 +83,7 @@ struct Taps {
   }
 };
 
-// The same of any number of taps.
+// The same for any number of taps.
 template <class F>
 struct Taps<F, 0> {
   const Axis<F>& axis;

@@ -194,7 +194,7 @@ Status Plan::CheckMemory() const {
   return late ? Status() : CheckOverlap(storage);
 }
 
-// What CheckMemory() found of the views alone holds at every address.
+// CheckMemory() looked at the views alone: its findings hold at every address.
 Status Plan::CheckAddresses(const Storages& storages) const {
   const auto storage = [&](int i) -> const void* { return storages[static_cast<size_t>(i)]; };
   PORTACL_RETURN_IF_ERROR(ForTensors([&](int i) { return CheckAddress(i, storage(i)); }));

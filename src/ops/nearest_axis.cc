@@ -65,7 +65,7 @@ NearestIndexRule::NearestIndexRule(int64_t in, int64_t out, double scale, Neares
   } else {
     ratio_ = scale > 0 ? 1.0 / scale : static_cast<double>(in) / static_cast<double>(out);
   }
-  // Of a tiny scale it is finite, so that the first output's place is a number; others are outside.
+  // A tiny scale's ratio stays finite: the first output's place is a number, others are outside.
   ratio_ = std::min(ratio_, static_cast<double>(std::numeric_limits<float>::max()));
 }
 

@@ -125,7 +125,7 @@ class Plan {
 
   // Computes from and into these elements (0, 0, ...). Waits for the result.
   virtual void Run(const Elements& elements, void* workspace) const noexcept = 0;
-  // The same of a plan that can fail in its run.
+  // The same for a plan that can fail in its run.
   virtual base::Status TryRun(const Elements& elements, void* workspace) const noexcept {
     Run(elements, workspace);
     return {};
@@ -224,7 +224,7 @@ class Plan {
   bool may_be_input_ = false;
   bool may_alias_ = false;       // outputs may be anywhere in inputs and other outputs
   bool any_address_ = false;     // elements need not lie at multiples of their size
-  bool late_addresses_ = false;  // planned addresses may be null; those of a run may not
+  bool late_addresses_ = false;  // planned addresses may be null, a run's may not
   bool in_place_ = false;        // the output stands in the signature as its first input
   // Runs on the calling thread, because its library has threads of its own.
   bool own_threads_ = false;

@@ -17,7 +17,7 @@ const DTypeWords& DTypesOf(const Signature& signature, Surface surface);
 // Refused if the current profile does not have the function.
 base::Status CheckAvailable(const Refusals& refusals, const Signature& signature, Surface surface);
 
-// The same of one tensor of the function, which may have dtypes of its own.
+// The same for one tensor of the function: it may have dtypes of its own.
 const DTypeWords& DTypesOf(const Signature& signature, const Parameter& tensor, Surface surface);
 
 // Refused if a tensor has another dtype than `dtypes`.

@@ -24,7 +24,7 @@ struct ResampleAxis {
   const int64_t* source = nullptr;  // one entry a tap
   // One entry a tap: of float; of double if dtype is kDouble; of int32_t if it is kUInt8.
   const void* weight = nullptr;
-  int32_t shift = 0;  // of kUInt8: bits of a weight behind the point, 1 to kMostShift
+  int32_t shift = 0;  // of kUInt8: a weight's fraction bits, 1 to kMostShift
 
   int64_t Count(int64_t o) const { return identity ? 1 : start[o + 1] - start[o]; }
 };

@@ -77,7 +77,7 @@ class RoiAlign {
 
   // ---- the gradient -----------------------------------------------------------------------------
 
-  // Of one plane, to which all rois add in ascending order.
+  // Sums one plane: all rois add to it in ascending order.
   void SumPlane(int64_t image, int64_t c) {
     std::fill_n(sums_, p_.height * p_.width, F{0});
     for (int64_t n = 0; n < p_.rois; ++n) {

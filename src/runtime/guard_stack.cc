@@ -52,7 +52,7 @@ void WriteCommand(const GuardStack& stack, int first, const Write& write) {
   for (int i = first; i < stack.count; ++i) {
     void* const frame = stack.frames[static_cast<size_t>(i)];
     if (PlaceOf(frame).file != place.file) continue;
-    // Where a call returns to, which may be another line or function: the call is just before.
+    // The address behind the call may be another line or function: the call is just before it.
     const int back = stack.interrupted && i == 0 ? 0 : 1;
     const uintptr_t address = reinterpret_cast<uintptr_t>(frame) - static_cast<uintptr_t>(back);
     std::array<char, 24> text;

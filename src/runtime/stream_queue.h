@@ -169,9 +169,9 @@ class Stream final : public GateListener,
   std::shared_ptr<Recorder> recorder_;
   std::list<Task> queue_;  // a list: taking tasks out asks for no memory
   uint64_t enqueued_ = 0;  // tasks ever accepted
-  uint64_t done_ = 0;      // of these, over; a task counts only when all before it are over
+  uint64_t done_ = 0;      // of these, finished, all before them too
   uint64_t started_ = 0;   // of these, begun on some thread
-  uint64_t demanded_;      // of these, such as may begin: all of them but in lazy mode
+  uint64_t demanded_;      // of these, may begin: all, except in lazy mode
   uint64_t visible_ = 0;   // the last of these that is visible, and when it may begin at the latest
   SteadyTime visible_from_;
   int done_waiters_ = 0;

@@ -277,7 +277,7 @@ static_assert(sizeof(aclrtBinaryLoadOptions) == 16);
 static_assert(std::is_same_v<aclEngineType, aclopEngineType>);
 static_assert(std::is_same_v<aclCompileType, aclopCompileType>);
 
-// What is wrong above does not compile; the test says that the file is part of the program.
+// A wrong line above does not compile. The test shows that the file is part of the program.
 TEST(AbiRuntime, SignaturesValuesAndSizesAreTheInterfaces) { SUCCEED(); }
 
 }  // namespace

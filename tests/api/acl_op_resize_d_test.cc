@@ -234,7 +234,7 @@ TEST_P(AclOpResizeD, PointsOfAGridMayLieAlongOneAxis) {
   }
 }
 
-// Nothing is read of a format whose axes another one has in the same order.
+// A format may be replaced by another one with the same axes in the same order.
 TEST_P(AclOpResizeD, FormatsOfTheSameAxesMayDiffer) {
   const Tensor from = Random1(Element::kFloat, {1, 2, 3, 4, 5});
   for (const char* const type : {"UpsampleNearest3dGrad", "UpsampleTrilinear3dGrad"}) {

@@ -172,7 +172,7 @@ TEST_F(AdaptiveAvgPool, RefusesShapesThatDoNotFit) {
             "ask for [2, 3, 4, 5] as (N, C, ...)");
 }
 
-// What PyTorch's kernels compute where libportacl_aten.so is there; its own refusal stays if not.
+// PyTorch's kernels compute this if libportacl_aten.so is there; if not, the call is refused.
 TEST_F(AdaptiveAvgPool, TensorsWithoutABatchAreNotItsOwn) {
   std::vector<float> values(60, 2.0f), pooled(12, -9);
   const TensorHandle self = Make(values, {3, 4, 5}), out = Make(pooled, {3, 2, 2});

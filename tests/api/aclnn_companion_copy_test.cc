@@ -57,7 +57,7 @@ aclnnStatus Copy(const TensorArgs& to, const TensorArgs& from, aclrtStream strea
 
 // ---- unsigned integers -------------------------------------------------------------------------
 
-// Of an element's value as a double; the library's rule for what does not fit.
+// Converts an element's value, a double, by the library's rule for values that do not fit.
 template <class T>
 T Truncated(double value) {
   if (std::isnan(value)) return 0;

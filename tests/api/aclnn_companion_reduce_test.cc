@@ -137,7 +137,7 @@ TEST_F(CompanionReduce, IntegersAreSummedAsIntegersOrAsTheTypeAskedFor) {
   EXPECT_EQ(truncated.Get(0), 3);
 }
 
-// What torch.sum(dtype=...) gives, then converted to out's type.
+// The result is torch.sum(dtype=...), then converted to out's type.
 TEST_F(CompanionReduce, SumsAreThoseOfTheTypeAskedForWhateverOutIs) {
   struct Row {
     Element from;
@@ -245,7 +245,7 @@ TEST_F(CompanionReduce, ExtremaOfAllTypes) {
 
 // ---- refusals ----------------------------------------------------------------------------------
 
-// The status of phase 1 of aclnnAdd, whose message is left.
+// The status of phase 1 of aclnnAdd. The caller can read the message.
 aclnnStatus PlanAdd(const TensorArgs& self, const TensorArgs& other, const ScalarHandle& alpha,
                     const TensorArgs& out) {
   const TensorHandle handles[] = {self.Make(), other.Make(), out.Make()};

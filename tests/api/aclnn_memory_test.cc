@@ -291,7 +291,7 @@ TEST_F(AclnnGridMemory, NullDataOfEachTensorIsRefused) {
   }
 }
 
-// What would be device memory on a device is refused in strict mode where it is none.
+// In strict mode only device memory is taken where a device would need it.
 TEST_F(AclnnMemory, StrictModeRefusesWhatIsNoDeviceMemory) {
   std::vector<float> plain(48);
   void* pinned = nullptr;

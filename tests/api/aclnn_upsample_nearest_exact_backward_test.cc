@@ -331,7 +331,7 @@ std::vector<NearestRow> NearestRows(bool planar) {
        {"outputSize", "7", "gradOutput", "0"}},
   };
   rows.insert(rows.end(), own_rows.begin(), own_rows.end());
-  // Of extents, with an outputSize that agrees.
+  // An extent past its limit; outputSize agrees with it.
   const auto limit = [](NearestCall* c, bool of_out, size_t axis) {
     (of_out ? c->out : c->grad_output).shape[axis] = 400;
     c->output_size = Shape(c->grad_output.shape.begin() + 2, c->grad_output.shape.end());

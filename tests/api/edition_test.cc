@@ -1,4 +1,4 @@
-// What the editions of the pages have otherwise, and the profile that the newest alone have.
+// Differences between the pages' editions, and the profile that only the newest have.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

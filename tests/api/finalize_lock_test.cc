@@ -43,7 +43,7 @@ namespace portacl_test {
 namespace {
 
 TEST(FinalizeLockDeathTest, LeaksAreNamedWhileOthersCallAclInit) {
-  const WithoutLibdw without;  // whose functions are not here to be watched
+  const WithoutLibdw without;  // its functions cannot be watched here
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_EXIT(
       {

@@ -70,7 +70,7 @@ TEST(GuardLeaksDeathTest, MemoryThatAResetFreedStillCountsAsLeaked) {
   aclInit(nullptr);
   aclrtSetDevice(0);
   void* memory = nullptr;
-  volatile int left = 3;  // the compiler keeps the loop, whose call is one place
+  volatile int left = 3;  // volatile: the compiler keeps the loop, so one place calls
   while (left > 0) {
     aclrtMalloc(&memory, 500, ACL_MEM_MALLOC_HUGE_FIRST);
     left = left - 1;

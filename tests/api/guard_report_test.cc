@@ -54,7 +54,7 @@ TEST(GuardReportDeathTest, AnOperatorOnFreedMemoryIsNamed) {
       "device memory.*of a freed allocation of 1000 bytes(.|\n)*launched at:\n");
 }
 
-// More threads than one stop at the same memory: one tells, whose report ends the process.
+// Several threads stop at the same memory: one reports, and its report ends the process.
 TEST(GuardReportDeathTest, OneThreadPrints) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP()
@@ -82,7 +82,7 @@ TEST(GuardReportDeathTest, OneThreadPrints) {
   asm volatile("");  // no tail call: the caller's frame stays
 }
 
-// Where libdw is installed: neither addresses nor what is inside the library or below main().
+// With libdw, stacks name no addresses, nothing inside the library and nothing below main().
 TEST(GuardReportDeathTest, FunctionsAreNamedAndNothingElse) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "a sanitizer's runtime does not know the child that reads the lines";

@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kPages = 4 * kBytes;
 
-// Memory of malloc(), of which whole pages lie inside, wherever it begins.
+// Memory of malloc() that holds whole pages, wherever it begins.
 struct Pageable {
   Pageable() { std::fill(bytes.begin(), bytes.end(), static_cast<unsigned char>(1)); }
   unsigned char* middle() { return bytes.data() + kPages / 2; }
@@ -164,7 +164,7 @@ TEST(LazyGuardDeathTest, AHostFunctionReadsTheResult) {
               "1", "the end");
 }
 
-// What a copy leaves over of a page is the program's, and so is memory whose copy never ran.
+// The rest of a page beside a copy is the program's; so is memory if its copy never ran.
 TEST(LazyGuardDeathTest, NothingElseIsKeptFromTheHost) {
   EXPECT_LAZY((Program{"",
                        [](Lazy& p) {

@@ -120,7 +120,7 @@ TEST_F(PageLimits, OfRowsAndOfBytes) {
        {{"C", 1 << 11}, {"H", k20Bits - 1}},
        {{"C", 1 << 11}, {"H", k20Bits}},
        rows},
-      // The rows of what a gradient reads are those of the output.
+      // A gradient reads gradOutput, which has the output's rows.
       {plane_back,
        ACL_FLOAT16,
        {{"C", 1 << 11}, {"OH", k20Bits - 1}, {"H", k20Bits}},

@@ -237,7 +237,7 @@ TEST_F(NativeApi, StridesOfAxesWithOneElementDoNotMatter) {
   }
 }
 
-// inputGrad alone does not read the input, whose strides may then be any numbers.
+// inputGrad alone does not read the input: its strides may then be any numbers.
 TEST_F(NativeApi, StridesOfAnUnreadInputDoNotMatter) {
   constexpr int64_t kLeast = std::numeric_limits<int64_t>::min();
   const int64_t shape[] = {1, 1, 2, 2, 2}, strides[] = {8, 8, kLeast, kLeast, 1};

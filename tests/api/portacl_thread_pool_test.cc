@@ -121,7 +121,7 @@ struct CuriousPool {
   }
   int seen = 0;
   int32_t refused = PORTACL_OK;
-  aclError last_error = -1;  // of the ACL functions, which the refusal is none of
+  aclError last_error = -1;  // the ACL functions' last error: the refusal is not theirs
   std::string message;
 };
 

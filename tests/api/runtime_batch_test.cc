@@ -26,7 +26,7 @@ class RuntimeBatch : public DeviceMemoryTest {
   }
 };
 
-// Two copies to the device and one back, whose places change at index 2.
+// Two copies to the device and one back. Their locations change at index 2.
 struct Batch {
   std::string first = "abcd";
   std::string second = "efgh";

@@ -40,7 +40,7 @@ class Capture : public DeviceMemoryTest {
     EXPECT_EQ(aclrtMemcpy(&value, 1, At(at), 1, ACL_MEMCPY_DEVICE_TO_HOST), ACL_SUCCESS);
     return value;
   }
-  // A capture whose only fork, by `forked`, is destroyed.
+  // A capture with one fork, made by `forked`; the fork's stream is destroyed.
   void BeginAndDestroyAFork(aclrtEvent forked) {
     aclrtStream fork = nullptr;
     ASSERT_EQ(aclrtCreateStream(&fork), ACL_SUCCESS);

@@ -96,7 +96,7 @@ void CheckBadConfigs() {
   EXPECT_ACL_ERROR(aclInit("/no/such/file.json"), ACL_ERROR_INVALID_FILE, "/no/such/file.json");
   EXPECT_ACL_ERROR(aclInit("/"), ACL_ERROR_INVALID_FILE, "is no file");
   const std::string fifo = testing::TempDir() + "portacl-fifo-" + std::to_string(getpid());
-  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);  // whose opening would wait for a writer
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);  // opening it would wait for a writer
   EXPECT_ACL_ERROR(aclInit(fifo.c_str()), ACL_ERROR_INVALID_FILE, "is no file");
   unlink(fifo.c_str());
   EXPECT_EQ(aclInit(nullptr), ACL_SUCCESS) << "a refused aclInit may be repeated";

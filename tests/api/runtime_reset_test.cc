@@ -91,7 +91,7 @@ void ResetAmongPhysicalMemory() {
   ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
   limit.rlim_cur = limit.rlim_max;
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
-  // Of all iterations, one a millisecond, no more than the limit allows.
+  // One iteration a millisecond, but no more than the limit allows.
   const auto pieces = std::clamp<rlim_t>(limit.rlim_max / (kSoon.count() + 100), 1, 20);
   const auto leave_memory = [pieces](int) {
     ASSERT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
@@ -157,7 +157,7 @@ class SlowReset {
   std::thread thread_;
 };
 
-// What a new context of the device gets while the old one ends is not the old one's.
+// Memory for a new context, while the device's old context ends, is not the old one's.
 void AllocateDuringAReset(aclError (*reset)(int32_t)) {
   ASSERT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
   void* const old = Allocate(kSize);
@@ -183,7 +183,7 @@ TEST(RuntimeResetChild, AResetLeavesWhatANewContextHasGotMeanwhile) {
   PORTACL_IN_CHILD(Environment{}, AllocateDuringAReset(&aclrtResetDeviceForce));
 }
 
-// Memory mapped by a new context beside and between that of the old one, which goes.
+// A new context maps memory beside and between the old context's memory, which goes.
 void MapDuringAReset() {
   ASSERT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
   void* range = nullptr;

@@ -312,7 +312,7 @@ TEST(RuntimeTraceChild, IsCompleteWhenTheProcessEndsWithoutFinalize) {
   std::remove(path.c_str());
 }
 
-// What is buffered is lost where nothing runs at the end, but the file stays valid.
+// Buffered events are lost if nothing runs at the end, but the file stays valid.
 TEST(RuntimeTraceChild, IsValidWhenTheProcessIsKilled) {
   const std::string path = TracePath("killed");
   testing::FLAGS_gtest_death_test_style = "threadsafe";

@@ -1,4 +1,4 @@
-// What must be equal, and what must be near.
+// Which results must be equal, and which must be near.
 #include "campaign/verdict.h"
 
 #include <cstring>

@@ -71,7 +71,7 @@ TEST_F(GoldenTest, Sha256IsTheStandards) {
 TEST_F(GoldenTest, AnInterruptedSetIsFinishedWithTheSameBytes) {
   ASSERT_EQ(Run({"cases", "generate", "smoke", "--count", "400", "-o", "cases.json"}).exit_code, 0);
   ASSERT_EQ(Run({"golden", "cases.json", "-o", "whole"}).exit_code, 0);
-  // Whenever the kill comes, what is there is gone on with.
+  // Whenever the kill comes, a second run goes on with the files that are there.
   for (const char* const after : {"0.02", "0.04", "0.06"}) {
     Run({"golden", "cases.json", "-o", "cut"}, std::string("timeout -s KILL ") + after);
   }

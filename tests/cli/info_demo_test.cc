@@ -40,7 +40,7 @@ TEST_F(InfoTest, WhyThereIsNoGpuIsALineOfItsOwn) {
               testing::ContainsRegex("NVIDIA GPUs +([0-9]+ GPU|none: (built without CUDA|CUDA))"));
   EXPECT_THAT(Run({"info"}, "PORTACL_CUDA_LIBRARY=/nowhere/cuda.so").out,
               testing::ContainsRegex("NVIDIA GPUs +none: /nowhere/cuda.so: "));
-  Write("cuda.so", "no library");  // of the current folder, not only of the loader's path
+  Write("cuda.so", "no library");  // in the current folder too, not only in the loader's path
   EXPECT_THAT(Run({"info"}, "PORTACL_CUDA_LIBRARY=cuda.so").out,
               HasSubstr("/cuda.so: file too short"));
 }

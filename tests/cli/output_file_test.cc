@@ -25,7 +25,7 @@ class OutputFileTest : public CliTest {
             "--grad-input", file};
   }
 
-  // What is in the test's folder, but for the runner's own files.
+  // The files in the test's folder, without the runner's own.
   std::vector<std::string> Files() const {
     std::vector<std::string> names;
     for (const auto& entry : std::filesystem::directory_iterator(folder_)) {

@@ -111,7 +111,7 @@ using Index = std::vector<int64_t>;
 
 struct Fault {
   const char* name;
-  const char* cases;  // what every case that fails must match
+  const char* cases;  // every failing case must match it
   // Whether the worst element of an output may be there.
   std::function<bool(const std::string& parameter, const Index& index, const Index& shape)> element;
 };
@@ -473,7 +473,7 @@ TEST_F(VerifyTest, AnInputThatIsWrittenIsNamedAndTheOutputsAreJudged) {
   EXPECT_THAT(outcome.out, HasSubstr("FAILED: 4 of 4 cases failed; 5 of 5 outputs are"));
 }
 
-// No element of it was written, whose number would send the reader astray.
+// No element of the input was written: an element's number would mislead the reader.
 TEST_F(VerifyTest, AWriteBesideAnInputIsNoWriteOfIt) {
   Write("cases.txt", "upsample_nearest_exact2d name=float self=1x1x5x6 out=1x1x5x6\n");
   const Outcome outcome = Verify("write_past_input");
@@ -511,7 +511,7 @@ TEST_F(VerifyTest, AMissingOperatorCostsItsCasesOnly) {
               HasSubstr("1 of 4 cases failed, 1 of them not judged; 3 of 3 outputs are"));
   EXPECT_THAT(outcome.out,
               HasSubstr("sampler\n  the library has no aclnnGridSampler2DGetWorkspaceSize\n"));
-  // What cannot be looked at is said.
+  // The report says what it cannot check.
   EXPECT_THAT(outcome.err, HasSubstr("the library's runtime has no aclrtLaunchHostFunc, "));
 }
 

@@ -61,7 +61,7 @@ struct Arguments {
   aclIntArray* Numbers(const Ints& values) {
     return aclCreateIntArray(values.data(), values.size());
   }
-  // `all_out` with the shape that it had: a run gives it that of its result.
+  // `all_out` with its first shape: a run gives it the shape of the result.
   aclTensor* Fresh() {
     static constexpr int64_t kAll[] = {600};
     void* address = nullptr;

@@ -1,4 +1,4 @@
-// Allocation failures whose outcome an event shows: rows of *_calls_test.cc cannot look at one.
+// Allocation failures that an event shows: rows of *_calls_test.cc cannot look at an event.
 #include <gtest/gtest.h>
 
 #include "faults/injection.h"

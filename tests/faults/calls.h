@@ -64,7 +64,7 @@ using Step = void (*)(World&);
 
 struct RowDetails {
   int64_t good = 0;               // the answer where nothing fails
-  std::vector<int64_t> bad = {};  // the answers where something did; empty: those of its family
+  std::vector<int64_t> bad = {};  // the answers where something did; empty: its family's
   bool bare = false;              // in a process that has no device set
   size_t nulls = 0;               // bytes of the output that a failure sets to 0
   bool settle = true;             // whether streams can be waited for after every call

@@ -83,7 +83,7 @@ size_t FreeDeviceMemory() {
   return free_bytes;
 }
 
-// One row under every fault. Results of good calls are compared with those of the first.
+// One row under every fault. Results of good calls are compared with the first call's results.
 class Trial {
  public:
   explicit Trial(const Row& row) : row_(row) {
@@ -96,7 +96,8 @@ class Trial {
   }
 
   void Run() {
-    // The first pass meets what is made once, the second what every call asks for.
+    // The first pass also fails what the library makes only once, the second only what each call
+    // asks for.
     for (int pass = 0; pass < 2; ++pass) {
       for (const Fault fault : {Fault::kMemory, Fault::kMapping, Fault::kThread}) {
         for (const Repeat repeat : {Repeat::kOnce, Repeat::kForEver}) {
@@ -126,7 +127,7 @@ class Trial {
       do {
         const size_t memory = FreeDeviceMemory();
         const int64_t blocks = LiveBlocks();
-        if (Attempt(fault, repeat, n, &fired)) return fired;  // what was made once is there now
+        if (Attempt(fault, repeat, n, &fired)) return fired;  // things made once exist now
         EXPECT_EQ(FreeDeviceMemory(), memory) << "device memory stays booked";
         growths = warm && LiveBlocks() > blocks ? growths + 1 : 0;
       } while (growths > 0 && growths < kLeak);

@@ -7,7 +7,7 @@ namespace {
 constexpr int64_t kUnsupported = ACL_ERROR_API_NOT_SUPPORT;
 constexpr size_t kPiece = size_t{2} << 20;
 constexpr size_t kBytes = size_t{64} << 10;
-// What functions answer that give memory.
+// Answers of functions that give memory.
 const std::vector<int64_t> kNoMemory = {ACL_ERROR_RT_MEMORY_ALLOCATION};
 
 const Step kFree = PORTACL_DO(aclrtFree(w.Get<void*>()));

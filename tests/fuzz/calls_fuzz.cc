@@ -30,7 +30,7 @@ using portacl_test::Outcome;
 
 constexpr size_t kMostThreads = 16;
 constexpr size_t kMostSteps = 64;  // of a thread: longer inputs find nothing that these do not
-constexpr uint64_t kCampaign = 1;  // whose cases are taken, by their number
+constexpr uint64_t kCampaign = 1;  // the campaign; cases are taken by their number
 constexpr size_t kBufferBytes = 4096;
 using Slot = std::atomic<void*>;
 

@@ -1,4 +1,4 @@
-// Good calls on small tensors, of which the script spoils fields one after the other.
+// Good calls on small tensors. The script spoils their fields one after the other.
 #include "fuzz/spoiled_calls.h"
 
 #include <array>

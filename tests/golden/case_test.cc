@@ -321,7 +321,7 @@ TEST(Cases, EveryLayoutHoldsTheSameValues) {
   for (const std::string& layout : LayoutWords()) {
     const Call call = MakeCall(ParseCase(plain + " self.layout=" + layout));
     const ViewTensor& self = call.tensor("self");
-    // Of an expanded axis the last index is kept.
+    // An expanded axis keeps its last index.
     if (layout != "expanded") {
       EXPECT_EQ(self.Values(), values) << layout;
     }

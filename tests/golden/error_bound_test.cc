@@ -59,7 +59,7 @@ TEST(Exact, AgreesWithTheTestsOracleOnEveryBoundaryOfSampling) {
   for (size_t i = 0; i < cases.size(); i += step) {
     const Case& c = cases[i];
     if (!c.op->sampler()) continue;
-    // 1e30 in a sum hides what is beside it; long double sees more of it than double.
+    // 1e30 in a sum hides the other terms; long double keeps more of them than double.
     if (ToString(c).find("input.values=nonfinite") == std::string::npos) ExpectOracleOf(c);
     if (HasFailure()) return;
   }

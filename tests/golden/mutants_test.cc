@@ -21,7 +21,7 @@ struct Mutant {
   std::string name, dtype, what;
 };
 
-// Of tests/golden/mutants.txt: those of any of the words, and those of every operator.
+// The mutants in tests/golden/mutants.txt of any of the words, and those of all operators.
 std::vector<Mutant> MutantsOf(const std::vector<std::string>& words) {
   std::ifstream file(PORTACL_SOURCE_DIR "/tests/golden/mutants.txt");
   std::vector<Mutant> mutants;

@@ -33,7 +33,7 @@ OutputVerdict Mixed(DataType dtype, const std::vector<double>& exact,
   return Judge(golden, Bytes(dtype, actual), options);
 }
 
-// 200 elements of `value`, of which `count` are off by `error`.
+// 200 elements of `value`; `count` of them are off by `error`.
 OutputVerdict WithErrors(DataType dtype, double value, int count, double error) {
   const std::vector<double> exact(200, value);
   std::vector<double> actual = exact;
@@ -79,7 +79,7 @@ TEST(MixedTolerance, WhatIsNoNumberMustBeTheSame) {
   EXPECT_TRUE(Mixed(DataType::kFloat32, {}, {}).passed);
 }
 
-// Bytes, 200 of them, of which one is `actual` where `wanted` is right.
+// 200 bytes. One of them is `actual` where `wanted` is right.
 OutputVerdict OneByte(double wanted, double actual, const StandardOptions& options) {
   std::vector<double> exact(200, 7), got(200, 7);
   exact[9] = wanted;

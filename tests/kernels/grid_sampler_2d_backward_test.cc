@@ -271,7 +271,7 @@ TEST_F(GridSamplerBackwardKernels, EqualTheReferenceForStripsOfOwners) {
   ExpectRan({"owned"}, ByRunLength(120, 40));
 }
 
-// More threads than images, of which each has too few pieces of work for them: together.
+// More threads than images, and too few pieces of work in one image: images are done together.
 TEST_F(GridSamplerBackwardKernels, EqualTheReferenceForImagesTogether) {
   Random random(38);
   for (int64_t round = 0; round < ByRunLength(40, 12); ++round) {

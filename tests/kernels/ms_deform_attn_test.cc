@@ -31,7 +31,7 @@ struct Extents {
   int64_t batch, heads, channels, queries, points;
 };
 
-// Layouts: of value, location, weight, gradOutput, and of what is written.
+// The five layouts: of value, location, weight, gradOutput, and of the results.
 AttentionCase MakeCase(Element element, Element points, const Extents& e,
                        std::vector<MsDeformAttnLevel> levels, const std::array<Layout, 5>& layout) {
   int64_t keys = 0;

@@ -1,4 +1,4 @@
-// Newly allocated memory of results: what is known of it, and that results there are the same.
+// Newly allocated memory for results: which pages are known to be missing; results are the same.
 #include "cpu/machine/pages.h"
 #include "ops/listed_kernels.h"
 #include "ops/upsample_nearest_exact_params.h"

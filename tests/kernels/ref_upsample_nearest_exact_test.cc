@@ -20,7 +20,7 @@ using portacl::ops::NearestTable;
 using portacl::ref::kUpsampleNearestExact;
 using portacl::ref::kUpsampleNearestExactBackward;
 
-// True where the table's ranges are those of the rule for every output.
+// True where the table's range of every output is the rule's.
 testing::AssertionResult TableFollowsTheRule(int64_t in, int64_t out, double scale) {
   const NearestTable table(in, out, scale);
   const auto& axis = table.axis();

@@ -109,7 +109,7 @@ TEST(ThreadPolicy, KindsDoNotKnowOfEachOther) {
 // The test's time: only what the pools and bodies below say passes.
 std::atomic<int64_t> now{0};
 
-// A pool of two threads of which one computes; the other comes so much later, when nothing is left.
+// A pool of two threads. One computes; the other comes after `delay`, when nothing is left to do.
 struct SlowPool {
   int64_t delay = 0;
   int entered = 0;

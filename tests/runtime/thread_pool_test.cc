@@ -1,4 +1,4 @@
-// Threads that a host lends: whose loops run on them, how many, nesting, streams, forks.
+// Threads that a host lends: which loops use them, how many, nesting, streams, forks.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>

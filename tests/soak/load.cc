@@ -78,7 +78,7 @@ std::string SoakThread::RunCase() {
   return wrong.empty() ? wrong : std::string(NameOf(entry)) + " " + c.Describe() + ": " + wrong;
 }
 
-// A call in which something runs out answers so, and the next one is right.
+// Something runs out in a call: the call says so, and the next call is right.
 std::string SoakThread::RunWithFault() {
   const size_t index = PickCase();
   const CampaignCase& c = cases_.cases[index];
@@ -144,7 +144,7 @@ std::string SoakThread::UseEvents() {
   return Unless(good, "events");
 }
 
-// Work on device 1, whose reset ends it; the others use device 0.
+// Work on device 1, ended by a reset of the device. The others use device 0.
 std::string SoakThread::ResetDevice() {
   bool good = aclrtSetDevice(1) == ACL_SUCCESS;
   aclrtStream stream = nullptr;

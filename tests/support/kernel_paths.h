@@ -15,7 +15,7 @@
 
 namespace portacl_test {
 
-// Names of paths, each of which must serve the call; none: all that serve it, one at least.
+// Names of paths; each must serve the call. No names: all that serve it, at least one.
 using Paths = std::vector<std::string_view>;
 inline const Paths kServing = {};
 

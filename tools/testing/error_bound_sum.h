@@ -18,7 +18,7 @@ __extension__ typedef __float128 Quad;
 using Quad = long double;
 #endif
 
-// In which the operator calculates, and in which error_bound.h does.
+// The operator calculates in Float, error_bound.h in the wider type.
 template <class Float>
 struct WideOf;
 template <>

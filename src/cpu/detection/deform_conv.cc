@@ -196,7 +196,7 @@ class DeformConv {
       }
     });
   }
-  // Some outputs of a dense weight, in which the channels, not the taps, come first.
+  // Some outputs of a dense weight: its channels come before its taps.
   void PackOutputs(int64_t output, int64_t count, F* panel) const {
     constexpr int64_t kChunk = 256;
     F chunk[kChunk * kBlock];
@@ -512,7 +512,7 @@ class DeformConv {
       hn::StoreU(hn::Add(sum, hn::LoadU(d, products + k)), d, totals + k);
     }
   }
-  // Of a panel: for each output of the group, the panel's elements.
+  // A panel's sums: for each output of the group, the panel's elements.
   F* TotalsAt(int64_t group, int64_t run, int64_t panel) const {
     const int64_t at = (group * g_.runs + run) * base::DivideUp(g_.run, g_.shape.width) + panel;
     return At(g_.totals) + at * p_.group_outputs() * g_.shape.width;

@@ -42,7 +42,7 @@ struct MsDeformAttnGeometry {
   int slots = 1;            // threads that may work at a time
   Part zeros;               // the channels of a tap outside
   Part tiles;               // a tile of points for each slot
-  // Of the gradient of the values.
+  // For the gradient of the values:
   Part sums;                  // for each slot: of a tap outside; with a slab, then of every key
   bool slab = false;          // summed on a copy of a head's keys, not in place
   bool fetch = false;         // sums in place do not stay in the L2 cache
@@ -54,7 +54,7 @@ struct MsDeformAttnPlan : base::PathPlan<MsDeformAttnGeometry> {
   static constexpr std::array<const char*, 2> kPaths = {"slab", "direct"};  // of the gradient
 };
 
-// Keys and extents up to here are exact in FLOAT, in which they are computed.
+// Keys and extents are computed in FLOAT, which is exact up to here.
 constexpr int64_t kMostKeys = int64_t{1} << 24;
 constexpr int64_t kMostPoints = int64_t{1} << 40;  // of a row
 constexpr int64_t kTilePoints = 256;               // their arrays stay in the L1 cache

@@ -24,7 +24,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace portacl::cpu::HWY_NAMESPACE {
 
-// Of sums, which are read and written point by point: in 512 bits Zen 4 takes half as long again.
+// For sums that are read and written point by point: with 512 bits Zen 4 takes 1.5 times as long.
 template <class F>
 using SumTag = hn::CappedTag<F, 32 / sizeof(F)>;
 

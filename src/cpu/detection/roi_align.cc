@@ -94,7 +94,7 @@ class RoiAlign {
            task.channel * p_.image_stride[1];
   }
 
-  // What the rois of a task name of their image: columns between two, and single rows.
+  // The part of its image that a task's rois read: columns between two, and single rows.
   struct Named {
     int64_t left, right;  // right is not one of them
     uint8_t* rows;

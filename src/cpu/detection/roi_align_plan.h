@@ -91,7 +91,7 @@ struct RoiBins {
   int64_t top, last_row, left, last_column;
 };
 
-// What a roi's bins name of its image at most.
+// The most that a roi's bins read of its image.
 template <class F>
 RoiBox BoxOf(const ops::RoiAlignParams& p, const ops::Roi<F>& roi, const RoiBins& bins);
 template <class F>

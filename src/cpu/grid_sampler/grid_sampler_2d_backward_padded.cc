@@ -56,7 +56,7 @@ struct Batch {
   HWY_ALIGN int32_t facts[kBatch];
   HWY_ALIGN int32_t cell[kBatch];
 
-  // Of a tap, if planes are not paired.
+  // A tap's weights, if planes are not paired.
   float* weight(int tap) { return weights + static_cast<size_t>(tap) * kBatch; }
   const float* weight(int tap) const { return weights + static_cast<size_t>(tap) * kBatch; }
 };

@@ -25,11 +25,11 @@ namespace {
 
 using Params = ops::GridSampler3DBackwardParams;
 
-// Of a batch's points: what concerns a task.
+// The part of a batch's points that a task needs.
 template <class F, Interpolation kInterpolation>
 struct OwnedBatch : BlockBatch<F, kInterpolation> {
   using Base = BlockBatch<F, kInterpolation>;
-  // Taps to add to; of tricubic points, not 0 if there are any.
+  // Bits of the taps to add to. For tricubic points: not 0 if there are such taps.
   HWY_ALIGN int32_t taps[Base::kPoints];
   HWY_ALIGN int32_t own[Base::kPoints];  // not 0: gridGrad is this task's
   int64_t first_plane;
@@ -249,7 +249,7 @@ class BlockedVolume {
     }
   }
 
-  // Of one vector of channels, before gradOutput.
+  // Slopes of one vector of channels, not yet multiplied by gradOutput.
   HWY_INLINE void SlopesOf(const Batch& batch, int64_t k, int64_t lane, V& x, V& y, V& z) const {
     const D d;
     const auto value = [&](size_t tap) PORTACL_INLINE_LAMBDA {

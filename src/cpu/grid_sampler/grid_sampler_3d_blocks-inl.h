@@ -1,5 +1,5 @@
 // Volumes with many channels, in both directions: a block of channels in the lanes of vectors, from
-// a copy of the block's volume in which a voxel's channels stand together. Per target.
+// a copy of the block's volume. In the copy a voxel's channels lie together. Per target.
 #if defined(PORTACL_CPU_GRID_SAMPLER_3D_BLOCKS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef PORTACL_CPU_GRID_SAMPLER_3D_BLOCKS_INL_H_
 #undef PORTACL_CPU_GRID_SAMPLER_3D_BLOCKS_INL_H_

@@ -158,7 +158,7 @@ class LinearGridGrad : PointGridGrad<Params, T, kPairs, kJoined> {
   HWY_INLINE void AddChannels(const Slopes& slopes, Sums&... sums) const {
     if constexpr (kChannels > 0) {
       SumTree<kChannels, kBlockChannels, 0, 1>(slopes, sums...);
-      // What adding the lanes that the block lacks would make of -0.
+      // Adding the block's missing lanes would turn -0 into 0, so this does too.
       ((sums = hn::Add(hn::Zero(D()), sums)), ...);
     } else {
       SumBlocks<F>(p_.shape.c, slopes, sums...);

@@ -100,7 +100,7 @@ constexpr int64_t kLineElements = 64 / int64_t{sizeof(float)};
 // Below this a read of gradOutput straight from its planes stays in the L1 cache.
 constexpr int64_t kGatherBytes = 16 << 10;
 
-// Of an image's planes, which share the L2 cache with the points.
+// Bytes for an image's planes: they share the L2 cache with the points.
 int64_t PlanesBytes() { return L2CacheBytes() / 4 * 3; }
 
 bool Serves(const Params& p) {
@@ -584,7 +584,7 @@ std::optional<VolumePlan> PlanBlocks(const VolumeParams& p, const Choice& choice
   return VolumePlan{{.workspace_size = static_cast<uint64_t>(bytes), .way = blocks}};
 }
 
-// None if offsets inside a channel of input have no 32 bits.
+// None if offsets inside a channel of input do not fit 32 bits.
 std::optional<PointGathers> GridGradOf(const VolumeParams& p) {
   const auto& s = p.shape;
   const bool reads_input = p.want_grid_grad && s.interpolation != ops::Interpolation::kNearest;

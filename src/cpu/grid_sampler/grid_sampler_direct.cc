@@ -66,7 +66,7 @@ class PaddedImage {
     }
   }
 
-  // Of a channel, with its frame.
+  // Pixels of a channel with its frame.
   const F* cells() const { return cells_; }
   int64_t plane() const { return plane_; }
   int64_t pitch() const { return pitch_; }

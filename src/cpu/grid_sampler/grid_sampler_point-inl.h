@@ -259,7 +259,7 @@ HWY_INLINE hn::Mask<D> AreReplaced(D d, const Geometry& geometry, const Axes<V>&
 }
 
 // Turns grid coordinates into padded coordinates, and computes slopes. Points without taps are
-// nowhere. `infinite` names those of them that are usable: infinite, replaced, or in a constant.
+// nowhere. Some of these are usable (infinite, replaced, or in a constant): `infinite` names them.
 template <class D, class Geometry, class V = hn::Vec<D>, class M = hn::Mask<D>>
 HWY_INLINE void LocatePoints(D d, const Geometry& geometry, const Axes<V>& at, const Axes<V>& slope,
                              M& unusable, M& infinite) {

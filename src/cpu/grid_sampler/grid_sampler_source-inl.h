@@ -96,7 +96,7 @@ HWY_INLINE void FetchRowBelow(const float* line, int32_t row_stride) {
   FetchElement<2>(line, row_stride);
 }
 
-// Of the two vectors that follow each other from `line` on, the element `at` of each lane.
+// Each lane's element `at` of the two consecutive vectors that begin at `line`.
 HWY_INLINE WindowVec LookUp(const float* line, WindowIndex at) {
   const WindowTag d;
   const WindowVec low = hn::LoadU(d, line);
@@ -453,7 +453,7 @@ struct TapSource {
   }
 
  private:
-  // The same for points of circular images or volumes, from which each tap is read by itself.
+  // The same for points of circular images or volumes: each tap is read by itself.
   template <class T, class Use>
   HWY_INLINE void WithWrappedTaps(const Axes<V>& point, VI image, const Use& use) const {
     const D d;

@@ -138,7 +138,7 @@ HWY_INLINE void PlaceTaps(const VolumeStrides& size, const Axes<V>& at, const Ax
 
 // ---- bicubic and tricubic points: 4 x 4 and 4 x 4 x 4 taps, in both directions ------------------
 
-// Of a group of points, for each axis: every tap's weight, its slope, and its index, -1 outside.
+// For a group of points and each axis: every tap's weight, slope and index (-1: outside).
 template <class F, int kAxes>
 struct CubicGroup {
   static constexpr size_t kTaps = kAxes == 2 ? 16 : 64;  // tap (k, j, i) is 16 k + 4 j + i

@@ -11,7 +11,7 @@
 namespace portacl::cpu {
 namespace {
 
-// Of Linux 5.14; older C libraries do not name it.
+// Linux 5.14 has it; older C libraries do not name it.
 constexpr int kPopulateWrite = 23;
 
 uintptr_t PageBytes() {

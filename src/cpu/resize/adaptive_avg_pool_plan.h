@@ -49,7 +49,7 @@ struct AdaptiveAvgPoolGeometry {
   std::array<std::vector<double>, 3> source_extents;  // backward: what each source is divided by
   // All extents are powers of two. Their reciprocals stand in their places: multiplying is faster.
   bool multiplies = false;
-  // Channels of a pixel whose elements are columns: the runs along W begin and end at elements.
+  // Channels of a pixel, where its elements are columns: runs along W begin and end at elements.
   int64_t inner = 1;
   std::vector<int32_t> run_of;  // of each destination along W: which sum
   int64_t sources = 0;          // along W

@@ -87,7 +87,7 @@ HWY_INLINE V AddPermuted(D d, const T* from, int64_t count, const int8_t* index,
   return sum;
 }
 
-// What adds source rows to the sums of a destination row, by permutation.
+// Adds source rows to the sums of a destination row, by permutation.
 template <int kVectors, bool kFull, bool kPartial, class T>
 struct PermutedRow {
   using D = ComputeTag<T>;

@@ -38,7 +38,7 @@ bool MakePermutation(const ops::NearestAxis& w, int64_t channels, int64_t lanes,
   plan.sources = w.out * channels;
   plan.lanes = lanes;
   const auto blocks = static_cast<size_t>(base::DivideUp(plan.columns, lanes));
-  if (most > kMaxVectors) return false;  // of so many sources nothing may be listed
+  if (most > kMaxVectors) return false;  // too many sources: no list
   // Calls use(lane, first, count) for the columns of a block: their sources, `channels` apart.
   const auto for_columns = [&](size_t b, const auto& use) {
     const int64_t first = plan.BlockColumn(static_cast<int64_t>(b));
@@ -181,7 +181,7 @@ bool CutPackedTiles(const Params& p, const NearestBackwardTarget& target, int64_
   return false;
 }
 
-// Cuts tiles of pixels whose sums fit the stack before they are turned into planes.
+// Cuts tiles of pixels so small that their sums fit the stack, where they become planes.
 void CutTurnedTiles(const Params& p, int64_t element_size, int64_t row_bytes,
                     NearestBackwardKernelPlan& plan) {
   NearestTiling& t = plan.tiling;

@@ -268,7 +268,7 @@ struct WideGroup {
     // Lanes that are not used have no columns: the range counts them where some are not.
     lanes.FindRange(hn::Lanes(d));
     for (int64_t r = 0; r < most_rows; ++r, base += tile.from_row) {
-      if (r >= all_rows) {  // lanes whose rows have ended
+      if (r >= all_rows) {  // some lanes have no more rows
         for (size_t lane = 0; lane < used; ++lane) {
           if (r >= rows[lane]) lanes.columns[lane] = 0;
         }

@@ -120,7 +120,7 @@ HWY_NOINLINE void AddByteRows(const int32_t* weight, const uint8_t* const* from,
 
 // ---- transposes ---------------------------------------------------------------------------------
 
-// 16 vectors load(i), in each of whose 128-bit blocks byte j goes to byte i of vector j: store(j).
+// Transposes each 128-bit block of 16 vectors: byte j of load(i) becomes byte i of store(j).
 template <class Load, class Store>
 HWY_INLINE void TransposeBlocksOfBytes(const Load& load, const Store& store) {
   const Bytes d;
@@ -179,7 +179,7 @@ HWY_INLINE void RowsToByteColumns(const uint8_t* const* from, int64_t first, int
           PORTACL_INLINE_LAMBDA { hn::Store(v, d, to + static_cast<int64_t>(j) * N); });
 }
 
-// 16 columns, of which `columns` are wanted, to as many rows from to[.] + at on.
+// 16 columns become `rows` rows: the first `columns` bytes of row r go to to[r] + at.
 HWY_INLINE void ByteColumnsToRows(const uint8_t* from, int64_t columns, uint8_t* const* to,
                                   int64_t at, int64_t rows) {
   const Bytes d;

@@ -219,7 +219,7 @@ class Resampler {
   }
 
 #if !HWY_HAVE_SCALABLE
-  // The same as rows of F, of which whole vectors may be read. `readable`: they may be now.
+  // The same as rows of F that may be read in whole vectors. `readable`: they already may be.
   template <class Ti, class To>
   RowsOfW<F, F, To> InVectors(const RowsOfW<F, Ti, To>& some, [[maybe_unused]] bool readable,
                               std::array<const F*, kMostResampleRows>* whole) const {

@@ -129,7 +129,7 @@ void SetLayout(const Params& p, const ResampleTarget& target, ResampleKernelPlan
                      !plan->pack_output && (wide || p.h.to <= p.h.from) &&
                      (reduces || (p.c >= 32 && p.c % 16 == 0)) && HasPairs(plan->h) &&
                      HasPairs(plan->w);
-  // Of reductions a vector of elements needs more sources than a lookup has.
+  // In reductions a vector of elements needs more sources than a lookup has.
   const bool keep = pairs && wide && 2 * p.c >= target.lanes && 3 * p.w.to <= 2 * p.w.from;
   if (plan->inner > 1 && p.c < 2 * target.lanes && !keep) Flatten(p.c, plan);
   if (plan->inner > 1) plan->way = ResamplePixels{pairs};
@@ -213,7 +213,7 @@ std::optional<ResamplePhases<F>> FindPhases(const ResampleTaps<F>& w, const Resa
   return phases;
 }
 
-// What is before and behind the sources [first, end) is looked up, where a vector does it.
+// Destinations before and behind the sources [first, end) are looked up, if a vector can do it.
 template <class F>
 void LookUpBorders(const ResampleTaps<F>& w, int64_t lanes, ResampleExpand<F>* expand) {
   const int64_t P = expand->ratio;

@@ -89,7 +89,7 @@ struct ResampleTaps {
   const int64_t* start = nullptr;
   const int64_t* source = nullptr;
   const F* weight = nullptr;
-  F init = 0;  // what sums start from; of bytes, the bits of a weight behind the point
+  F init = 0;  // where sums start; for bytes, a weight's fraction bits
 };
 
 // A ring of the outer axis' sources that a tap needs: source number `place` among them is in slot

@@ -46,7 +46,7 @@ HWY_NOINLINE void ColumnsToPlanes(const F* from, int64_t n, To* const* to, int64
   }
 }
 
-// What is used of a block of planes, to columns.
+// The used parts of a block of planes become columns.
 template <class F, class Ti>
 void LoadPlanes(const ResamplePlanes& used, const Ti* const* from, int64_t planes, F* columns) {
   constexpr int64_t N = kTransposed<F>;

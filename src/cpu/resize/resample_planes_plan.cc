@@ -1,4 +1,4 @@
-// What of small planes is used, and where in memory that is.
+// Which parts of small planes are used, and where in memory they lie.
 #include "base/round_up.h"
 #include "cpu/resize/resample_plan.h"
 
@@ -143,7 +143,7 @@ std::optional<ResamplePlanes> MakePlanes(const ResampleTarget& target,
   const auto columns = UsedRanges(plan->w, plan->backward)[0];
   const double sources = Product(plan->d.from, plan->h.from, plan->w.from);
   if (columns[1] - columns[0] > kMostColumns || sources > kMostSources) return std::nullopt;
-  // What is left out must be worth runs that are short, and zeros; and few runs of these.
+  // Leaving parts out must pay for short runs and for zeros; the runs of zeros must be few.
   constexpr int64_t kMostCleared = 4096;
   const auto blocks = [&](const RunCount& count) {
     return count.runs * base::DivideUp(count.length, target.block);

@@ -56,7 +56,7 @@ void AddRows<int32_t, uint8_t, uint8_t>(const int32_t* weight, const uint8_t* co
                                         int64_t taps, uint8_t* to, int64_t n, int32_t init,
                                         bool stream, const Ahead& ahead);
 
-// Destination pixels [w0, w1) of n channels of the row whose sources are `rows`: W of both, then H.
+// Destination pixels [w0, w1) of n channels, made of the source rows `rows`: W of both, then H.
 template <class F, class Ti, class To>
 void AddPixelRows(const ResampleTaps<F>& w, int64_t w0, int64_t w1, const F* weight,
                   const Ti* const (&rows)[2], To* to, int64_t n, F init);
@@ -94,7 +94,7 @@ struct RowsOfW {
   // Not null: rows go past the caches as whole lines. Destinations in lines that are not whole are
   // computed in these rows of scratch.
   To* const* edges = nullptr;
-  const Ti* const* ahead = nullptr;  // as many rows whose same columns are wanted soon, or null
+  const Ti* const* ahead = nullptr;  // as many rows, needed soon at the same columns, or null
 };
 
 // `ring`: scratch for the columns. The tile begins at a multiple of a block.
@@ -119,7 +119,7 @@ void LookUpRows(const ResampleLookups<F>& lookups, const RowsOfW<F, F, To>& rows
 template <class F, class To>
 void Expand(const ResampleExpand<F>& expand, const RowsOfW<F, F, To>& rows);
 
-// All axes of `rows` planes, of which `axes` are the tables. `scratch`: for both halves.
+// All axes of `rows` planes; `axes` are their tables. `scratch`: for both halves.
 template <class F, class Ti, class To>
 void AddPlanes(const ResamplePlanes& planes, const ResampleTaps<F>* const (&axes)[3], bool backward,
                const RowsOfW<F, Ti, To>& rows, F* scratch);
@@ -278,7 +278,7 @@ HWY_NOINLINE void SplitPixels(const T* from, int64_t pixels, int64_t channels, T
 template <class F>
 inline constexpr int64_t kTransposed = kBlockLanes<F, 16>;
 
-// Of bytes other numbers of rows and columns are transposed at a time.
+// Bytes are transposed in blocks of other numbers of rows and columns.
 inline constexpr int64_t kByteRows = kBlockLanes<uint8_t, 64>;
 inline constexpr int64_t kByteColumns = 16;
 

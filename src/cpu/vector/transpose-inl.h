@@ -175,7 +175,7 @@ struct Planar {
   bool stream = false;  // written past the caches if lines are whole; ends with FlushStream()
 };
 
-// What follows a pixel's L lanes in scratch: nothing, or L lanes to be cleared ([in | gi]).
+// A pixel's L lanes in scratch are followed by nothing, or by L lanes to clear ([in | gi]).
 enum class Beside { kNothing, kZeros };
 
 template <class T, int L, Beside kBeside, class F = base::ComputeType<T>>

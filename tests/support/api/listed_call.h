@@ -52,7 +52,7 @@ inline const Extents kConvolution = {
     {"GR", 1}, {"DG", 1}, {"O", 2},  {"F", 18}, {"M", 9},  {"CH", 12}, {"CW", 12}};
 
 inline std::vector<int64_t> ExtentsOf(const Parameter& parameter, const Extents& extents) {
-  // Those whose rank the list leaves to the operator.
+  // Parameters of a rank that the list leaves to the operator.
   static const std::map<std::string_view, std::vector<int64_t>> own = {
       {"theta", {1, 2, 3}},     {"size", {1, 2, 4, 5}}, {"out", {1, 4, 5, 2}},
       {"thetaGrad", {1, 2, 3}}, {"grid", {1, 4, 5, 2}}, {"gridGrad", {1, 4, 5, 2}},

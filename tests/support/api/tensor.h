@@ -1,4 +1,4 @@
-// A tensor in host memory with any layout, whose every byte outside the view is a guard.
+// A tensor in host memory with any layout. Every byte outside the view is a guard.
 #ifndef PORTACL_TESTS_SUPPORT_API_TENSOR_H_
 #define PORTACL_TESTS_SUPPORT_API_TENSOR_H_
 

@@ -1,4 +1,4 @@
-// On how many threads a test runs whose results must not depend on their number.
+// Numbers of threads for tests of results that must not depend on the number.
 #ifndef PORTACL_TESTS_SUPPORT_API_THREAD_COUNTS_H_
 #define PORTACL_TESTS_SUPPORT_API_THREAD_COUNTS_H_
 
