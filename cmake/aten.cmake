@@ -1,12 +1,12 @@
-# libportacl_aten.so: src/aten/torch, what computes the functions of src/aten/functions.txt with PyTorch's
-# CPU kernels. libportacl.so loads it from its own folder when a program calls such a function; nothing is
-# linked with it, and only its build needs libtorch. A process that has loaded PyTorch uses that one, any
-# other the one of PORTACL_ATEN_TORCH.
+# libportacl_aten.so (src/aten/torch) computes the functions of src/aten/functions.txt with
+# PyTorch's CPU kernels. libportacl.so loads it from its own folder when a program calls such a
+# function; nothing is linked with it, and only its build needs libtorch. It uses the process's
+# PyTorch if one is loaded, else the one of PORTACL_ATEN_TORCH.
 #
 # Debian's libtorch-dev is PORTACL_ATEN_TORCH=/usr.
 
-# portacl_install_aten_sources(FOLDER ...): what libportacl.so in FOLDER builds where a process has loaded a
-# PyTorch that libportacl_aten.so was not built for.
+# portacl_install_aten_sources(FOLDER ...): the sources that libportacl.so in FOLDER builds if a
+# process has loaded a PyTorch that libportacl_aten.so was not built for.
 function(portacl_install_aten_sources folder)
   set(folder "${folder}/portacl_aten")
   install(DIRECTORY "${PROJECT_SOURCE_DIR}/src/aten/torch" DESTINATION "${folder}/src/aten" ${ARGN}

@@ -1,4 +1,5 @@
-# Makes of src/aten/functions.txt what is compiled and installed: no other program is needed for it.
+# Makes the files below from src/aten/functions.txt, to compile and to install; needs no other
+# program.
 #
 #   generated/private/aten_rows.inc        the rows, for src/api/aclnn_aten.cc
 #   generated/private/aten_functions.inc   the two functions of each row
@@ -79,7 +80,7 @@ foreach(line IN LISTS lines)
 endforeach()
 list(REMOVE_DUPLICATES headers)
 
-# What an earlier table had and this one has not must not be found by a compiler.
+# A compiler must not find headers of functions that only an earlier table had.
 file(GLOB earlier RELATIVE "${PORTACL_GENERATED_INCLUDE}/aclnnop" "${PORTACL_GENERATED_INCLUDE}/aclnnop/*.h")
 foreach(name IN LISTS earlier)
   string(REGEX REPLACE "^aclnn_(.*)[.]h$" "\\1" header "${name}")

@@ -18,11 +18,11 @@ set(CMAKE_LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
 string(REPLACE "-O3" "-O2" CMAKE_C_FLAGS_RELEASE "${CMAKE_C_FLAGS_RELEASE}")
 string(REPLACE "-O3" "-O2" CMAKE_CXX_FLAGS_RELEASE "${CMAKE_CXX_FLAGS_RELEASE}")
 
-# A fused multiply-add rounds once where the contract says twice: the same bits on every CPU need
-# the compiler's own contraction off. Kernels that want an FMA ask for it by name.
+# A fused multiply-add rounds once; the contract says twice. So the compiler must not contract by
+# itself: every CPU then gives the same bits. Kernels that want an FMA ask for it by name.
 add_compile_options(-ffp-contract=off)
 
-# For our own sources (not for header tests and examples, which have stricter or plainer sets).
+# For our own sources. Header tests and examples have stricter or plainer sets.
 add_library(portacl_warnings INTERFACE)
 target_compile_options(portacl_warnings INTERFACE
   -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wcast-qual -Wundef -Wvla
@@ -33,11 +33,12 @@ add_library(portacl_strict_warnings INTERFACE)
 target_link_libraries(portacl_strict_warnings INTERFACE portacl_warnings)
 target_compile_options(portacl_strict_warnings INTERFACE -Wconversion -Wno-sign-conversion)
 
-# portacl_compile_together(TARGET GROUPS HEADER...): headers of others are precompiled, and GCC compiles the
-# sources of a target in so many groups, so that our own headers are parsed once a group. No two sources of
-# a target may define the same name, not even in unnamed namespaces. The group is a hash of a source's name:
-# a new source moves no other. SKIP_UNITY_BUILD_INCLUSION keeps a source alone, GROUPS 0 all of them. Clang
-# compiles each source by itself: one that forgets an include does not compile there.
+# portacl_compile_together(TARGET GROUPS HEADER...): third-party headers are precompiled. GCC
+# compiles a target's sources in GROUPS groups, so that our own headers are parsed once a group. No
+# two sources of a target may define the same name, not even in unnamed namespaces. The group is a
+# hash of a source's name: a new source moves no other. SKIP_UNITY_BUILD_INCLUSION keeps a source
+# alone, GROUPS 0 all of them. Clang compiles each source by itself: there a source with a missing
+# include fails.
 function(portacl_compile_together target groups)
   if(NOT PORTACL_TOGETHER OR NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     return()
@@ -62,8 +63,8 @@ endfunction()
 set(PORTACL_STANDARD_HEADERS algorithm array atomic chrono cmath cstdint cstring functional map
     memory mutex optional string string_view utility variant vector fmt/format.h)
 
-# What a distribution's own builds have: the library reads shapes, strides and files that it does not
-# trust (SECURITY.md). tests/api/hardening_test.sh looks for all of it in the installed files.
+# The hardening flags of distributions: the library reads shapes, strides and files that it does not
+# trust (SECURITY.md). tests/api/hardening_test.sh checks the installed files for all of them.
 if(NOT PORTACL_SANITIZE AND NOT PORTACL_COVERAGE)
   add_compile_options(-fstack-protector-strong -fstack-clash-protection
     $<$<CONFIG:Release>:-U_FORTIFY_SOURCE$<SEMICOLON>-D_FORTIFY_SOURCE=2>)
@@ -79,13 +80,14 @@ endif()
 if(PORTACL_SANITIZE)
   add_compile_options(-fsanitize=${PORTACL_SANITIZE} -fno-sanitize-recover=all
                       -fno-omit-frame-pointer -g1)
-  # Callers may pass any int as a C enum, and the tests do: refused by the checks, not by the sanitizer.
-  # Numbers that no integer holds are not part of "undefined".
+  # Callers may pass any int as a C enum, and the tests do: the library's checks refuse it, not the
+  # sanitizer. "undefined" does not include conversions of too large numbers to integers: they are
+  # added.
   if(PORTACL_SANITIZE MATCHES "undefined")
     add_compile_options(-fno-sanitize=enum -fsanitize=float-cast-overflow)
   endif()
-  # Accesses through null and beyond an object are found by AddressSanitizer as well: a fifth less time
-  # to compile.
+  # AddressSanitizer finds accesses through null and beyond an object too. Without these checks
+  # compiling takes a fifth less time.
   if(PORTACL_SANITIZE MATCHES "address" AND PORTACL_SANITIZE MATCHES "undefined")
     add_compile_options(-fno-sanitize=null,object-size)
   endif()
@@ -93,8 +95,8 @@ if(PORTACL_SANITIZE)
   add_compile_options($<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
   add_link_options(-fsanitize=${PORTACL_SANITIZE})
 endif()
-# Branches counted and comparisons told to libFuzzer; its main function is linked by the targets of
-# tests/fuzz alone. Not -fsanitize=fuzzer-no-link: with UndefinedBehaviorSanitizer it makes clang 14
+# libFuzzer gets counts of branches, and the comparisons. Only the targets of tests/fuzz link its
+# main function. Not -fsanitize=fuzzer-no-link: with UndefinedBehaviorSanitizer it makes clang 14
 # take minutes instead of seconds for a file that formats text.
 if(PORTACL_FUZZ)
   set(fuzz_ignored "${PROJECT_SOURCE_DIR}/tests/fuzz/not_instrumented.txt")

@@ -14,7 +14,7 @@ add_library(portacl_cuda SHARED ${PORTACL_CUDA_SOURCES})
 target_include_directories(portacl_cuda PRIVATE
   "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/include" "${PORTACL_GENERATED_INCLUDE}")
 target_compile_definitions(portacl_cuda PRIVATE PORTACL_BUILDING=1)
-# No product is fused with a sum unless the source says so: the bits are the CPU's.
+# No product is fused with a sum unless the source says so: then the bits equal the CPU's.
 target_compile_options(portacl_cuda PRIVATE
   -fmad=false --expt-relaxed-constexpr "SHELL:-Xcompiler -ffp-contract=off")
 set_target_properties(portacl_cuda PROPERTIES

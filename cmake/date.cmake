@@ -1,9 +1,11 @@
-# The date of the sources, for the texts that carry one. Never the clock's: the same sources give the same bytes.
+# The date of the sources, for files that name a date. Never the clock's: the same sources give the
+# same bytes.
 #
 #   PORTACL_DATE           2026-12-01, or nothing where nothing of the following is known
 #   PORTACL_DATE_RFC2822   Tue, 01 Dec 2026 00:00:00 +0000; the beginning of 1970 where it is not known
 #
-# A released version's stands in its heading in CHANGELOG.md. Otherwise SOURCE_DATE_EPOCH says it, or the last commit.
+# A released version's date is in its heading in CHANGELOG.md. Otherwise the date is
+# SOURCE_DATE_EPOCH's, or the last commit's.
 string(REPLACE "." "\\." portacl_date_version "${PROJECT_VERSION}")
 file(STRINGS "${PROJECT_SOURCE_DIR}/CHANGELOG.md" portacl_date_heading
      REGEX "^## ${portacl_date_version} \\([0-9]+-[0-9]+-[0-9]+\\)$")

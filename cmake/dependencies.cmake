@@ -7,8 +7,8 @@ find_path(PORTACL_SPDLOG_INCLUDE spdlog/spdlog.h REQUIRED)
 find_path(PORTACL_JSON_INCLUDE nlohmann/json.hpp REQUIRED)
 mark_as_advanced(PORTACL_FMT_INCLUDE PORTACL_SPDLOG_INCLUDE PORTACL_JSON_INCLUDE)
 
-# fmt, spdlog and nlohmann-json. A source takes two to three times as long to compile where fmt is
-# header-only, so fmt 9 is compiled once; other versions have other templates to instantiate.
+# fmt, spdlog and nlohmann-json. With a header-only fmt a source takes two to three times as long to
+# compile, so fmt 9 is compiled once. Other versions instantiate other templates.
 add_library(portacl_text INTERFACE)
 target_include_directories(portacl_text SYSTEM INTERFACE
   "${PORTACL_FMT_INCLUDE}" "${PORTACL_SPDLOG_INCLUDE}" "${PORTACL_JSON_INCLUDE}")

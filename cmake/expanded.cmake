@@ -1,5 +1,5 @@
-# Writes the functions that the list of operators makes, as the compiler sees them, into
-# generated/expanded/ of the build folder, for readers: one file per source below.
+# Writes the functions that the list of operators makes, for readers, as the compiler sees them:
+# into generated/expanded/ of the build folder, one file per source below.
 if(CMAKE_SCRIPT_MODE_FILE)
   # -DCOMMAND=<compiler;options;source> -DOUTPUT=<file> -DFORMAT=<clang-format or ...-NOTFOUND>
   execute_process(COMMAND ${COMMAND} OUTPUT_VARIABLE text COMMAND_ERROR_IS_FATAL ANY)

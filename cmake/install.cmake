@@ -42,7 +42,8 @@ if(TARGET portacl_cli)
   add_dependencies(portacl_product portacl_cli portacl_npu_smi portacl_manual)
 endif()
 
-# What stands for the vendor's toolkit: its folders, its names of libraries, its files of versions.
+# The parts that stand for the vendor's toolkit: its folders, names of libraries, and files of
+# versions.
 set(tree_links ${PORTACL_TREE_LINKS})
 if(NOT PORTACL_VENDOR_TREE)
   set(tree_links ${PORTACL_PLAIN_LINKS})
@@ -65,7 +66,7 @@ endif()
 
 portacl_install_gdb("${CMAKE_INSTALL_LIBDIR}" "libportacl.so.${PROJECT_VERSION}")
 
-# The package for whole torch_npu programs, which the library finds beside itself.
+# The package for whole torch_npu programs: the library finds it beside itself.
 install(DIRECTORY python/portacl_npu DESTINATION python
         FILES_MATCHING PATTERN "*.py" PATTERN "*.cc" PATTERN "*.h")
 

@@ -8,7 +8,8 @@ if(PORTACL_SCALAR)
   list(REMOVE_ITEM PORTACL_LAYERS cpu)
 endif()
 
-# These compile for long, so they are compiled twice: src/cpu/vector/elements.h.
+# These sources take long to compile. Each is compiled twice, each time for half of the element
+# types: src/cpu/vector/elements.h.
 set(PORTACL_SPLIT_BY_ELEMENT
   cpu/grid_sampler/grid_sampler_2d_backward_slab.cc
   cpu/grid_sampler/grid_sampler_2d_slab.cc
@@ -87,8 +88,9 @@ target_include_directories(portacl_api_objects PRIVATE "${PORTACL_GENERATED_PRIV
 # Plain loops, for the compiler to vectorise.
 target_compile_options(portacl_companion_objects PRIVATE $<$<CONFIG:Release>:-O3>)
 
-# GCC clears and copies structures of more than 32 bytes with "rep stos" and "rep movs", which take about
-# 30 cycles to begin: a plan has some fifty of them. Moves of registers take 5 % less time for a plan.
+# GCC clears and copies structures of more than 32 bytes with "rep stos" and "rep movs". These take
+# about 30 cycles to begin, and a plan has some fifty of them. With moves of registers a plan takes
+# 5 % less time.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   set(moves -mmemset-strategy=unrolled_loop:512:noalign,libcall:-1:noalign
     -mmemcpy-strategy=unrolled_loop:512:noalign,libcall:-1:noalign)
@@ -118,7 +120,8 @@ if(PORTACL_SANITIZE MATCHES "thread")
 endif()
 if(PORTACL_NARROW_ONLY AND TARGET portacl_cpu_objects)
   target_compile_definitions(portacl_cpu_objects PRIVATE PORTACL_NARROW_ONLY=1)
-  # More than half of the kernels' compile time; the asan preset, of every width, looks for it.
+  # This sanitizer takes more than half of the kernels' compile time; the asan preset, of every
+  # width, has it.
   if(PORTACL_SANITIZE MATCHES "undefined")
     target_compile_options(portacl_cpu_objects PRIVATE -fno-sanitize=undefined,float-cast-overflow)
   endif()
@@ -132,9 +135,9 @@ target_include_directories(portacl INTERFACE
 target_link_options(portacl PRIVATE
   -Wl,--version-script=${export_map} -Wl,--as-needed
   -Wl,-z,nodelete)  # streams' threads run its code: dlclose must not take that away
-# Indirect branch tracking: all code that is compiled here begins its functions with the landing mark,
-# but the _init and _fini of the C library's start files do not: an empty function takes their place.
-# The system's archive of the C++ library is compiled without such marks.
+# Indirect branch tracking: all functions compiled here begin with the landing mark. _init and _fini
+# of the C library's start files do not, so an empty function takes their place. The system's
+# archive of the C++ library is compiled without such marks.
 if(NOT PORTACL_SANITIZE AND NOT PORTACL_COVERAGE AND NOT PORTACL_LINK_ROOT AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   target_link_options(portacl PRIVATE
     -Wl,-z,ibt -Wl,-init=portacl_no_init -Wl,-fini=portacl_no_init)

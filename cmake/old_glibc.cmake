@@ -1,6 +1,7 @@
-# PORTACL_LINK_ROOT, a folder that script/link_root makes: what is built runs with glibc 2.28, and with no
-# C++ library, oneTBB or Highway of the system. Sources are compiled as ever, with the headers of this
-# system; the linker alone sees an old C library, and complains of each name that it lacks.
+# PORTACL_LINK_ROOT, a folder that script/link_root makes: the build then runs with glibc 2.28, and
+# with no C++ library, oneTBB or Highway of the system. Sources are compiled with this system's
+# headers, as always. Only the linker sees an old C library, and complains of each name that it
+# lacks.
 if(NOT PORTACL_LINK_ROOT)
   return()
 endif()
@@ -9,12 +10,12 @@ foreach(kind IN ITEMS EXE SHARED MODULE)
          " ${PORTACL_LINK_ROOT}/old_glibc.o")
 endforeach()
 
-# Programs are started as they were then. And this system's libgcc_s.so.1 itself wants newer names, for which
-# the linker would ask in programs; where they run there is an older one.
+# Programs start as with glibc 2.28. This system's libgcc_s.so.1 wants newer names, and the linker
+# would want them in programs; systems that run the programs have an older one.
 string(APPEND CMAKE_EXE_LINKER_FLAGS " ${PORTACL_LINK_ROOT}/old_glibc_start.o"
        " -Wl,--wrap=__libc_start_main -Wl,--allow-shlib-undefined")
 
-# Archives in place of the libraries that the packages' own CMake files name.
+# Archives, instead of the libraries in the packages' own CMake files.
 function(portacl_link_archive target archive)
   get_target_property(configurations ${target} IMPORTED_CONFIGURATIONS)
   foreach(configuration IN LISTS configurations)

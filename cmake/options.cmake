@@ -26,7 +26,7 @@ find_program(PORTACL_CCACHE ccache)
 mark_as_advanced(PORTACL_CCACHE)
 if(PORTACL_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_C_COMPILER_LAUNCHER "${PORTACL_CCACHE}")
-  # Without these two ccache refuses all that a precompiled header stands before.
+  # Without these two ccache refuses every source with a precompiled header.
   set(CMAKE_CXX_COMPILER_LAUNCHER "${CMAKE_COMMAND}" -E env CCACHE_SLOPPINESS=pch_defines,time_macros
       "${PORTACL_CCACHE}")
 endif()

@@ -52,7 +52,7 @@ install(TARGETS portacl EXPORT portaclDebianTargets
 # libportacl-dev
 install_debian(libportacl-dev DIRECTORY include/portacl "${PORTACL_GENERATED_INCLUDE}/portacl"
                DESTINATION include)
-# Not the install tree's folder: CMake writes files of the same name and folder over each other.
+# Not the install tree's folder: CMake's files of the same name in one folder overwrite each other.
 set(debian_package_dir "${debian_lib}/cmake/portacl")
 install_debian(libportacl-dev EXPORT portaclDebianTargets FILE portaclTargets.cmake
                NAMESPACE portacl:: DESTINATION "${debian_package_dir}")
@@ -160,7 +160,7 @@ set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)  # Depends: what the library and the prog
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS "${PROJECT_BINARY_DIR}/lib")
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS_POLICY ">=")
-# CPack's default, which it does not put before each package's own description.
+# CPack's default; it does not put it before each package's own description.
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_NAME} built using CMake")
 
 # debian_package(NAME SECTION DEPENDS SUMMARY TEXT): the control fields of one package.

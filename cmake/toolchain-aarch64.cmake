@@ -12,7 +12,7 @@ set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
 set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
-# The linker and the emulator look here for what the libraries themselves need; the C library is the
+# The linker and the emulator find the libraries' own dependencies here; the C library is the
 # compiler's.
 set(portacl_folders "${PORTACL_SYSROOT}/usr/lib/aarch64-linux-gnu:${PORTACL_SYSROOT}/lib/aarch64-linux-gnu")
 set(CMAKE_EXE_LINKER_FLAGS_INIT "-Wl,-rpath-link,${portacl_folders}")

@@ -1,5 +1,6 @@
-# The layout of the vendor's toolkit: what programs for it look for, as links and name files only. The
-# install tree, the Debian package and (by the list that is written here) `portacl sdk-path` have it.
+# The layout of the vendor's toolkit, in links and files of names: programs for the toolkit look for
+# these. The install tree, the Debian package and (by the list that is written here) `portacl
+# sdk-path` have it.
 #
 #   PORTACL_COMPAT_NAMES    libNAME.so is a link to libportacl.so
 #   PORTACL_PLAIN_LINKS     those of the first of these names, without a folder of the vendor's
@@ -7,11 +8,11 @@
 #   PORTACL_TREE_BUILD      where they are made; its files/ holds the files of versions
 
 # Names that programs link or load. They are links to one file, so a program that loads several of them
-# still gets one library with one state. The first line has functions of its own here. torch_npu
-# names the libraries of the second line, programs for newer toolkits the third line's. The names of
-# the last two lines are for the linker alone: programs pass them and call nothing in them, and
-# nothing of theirs is here. No regular file may be called libopapi_*.so: torch_npu opens such a
-# file as a library of operators.
+# still gets one library with one state. First line: libraries with functions in portacl. Second
+# line: torch_npu names these. Third line: programs for newer toolkits name these. Last two lines:
+# names for the linker alone. Programs pass them and call nothing in them; portacl has none of their
+# functions. No regular file may be called libopapi_*.so: torch_npu opens such a file as a library
+# of operators.
 set(PORTACL_COMPAT_NAMES
     ascendcl nnopbase opapi acl_op_compiler
     hccl ge_runner graph acl_tdt_channel
@@ -43,7 +44,8 @@ function(portacl_tree_link pair path target)
   set(${target} "${CMAKE_MATCH_2}" PARENT_SCOPE)
 endfunction()
 
-# Files of versions, in which programs look for a line: portacl's own version, as aclrtGetVersion() says.
+# Files of versions: programs look for a line in them. The version is portacl's own, as in
+# aclrtGetVersion().
 set(PORTACL_TREE_BUILD "${PROJECT_BINARY_DIR}/compat")
 file(REMOVE_RECURSE "${PORTACL_TREE_BUILD}")
 foreach(part IN ITEMS . runtime compiler opp)

@@ -77,7 +77,7 @@ class PortaclConan(ConanFile):
         toolchain.cache_variables["PORTACL_SCALAR"] = bool(self.options.scalar)
         for part in ("TESTS", "EXAMPLES", "BENCH"):
             toolchain.cache_variables[f"PORTACL_{part}"] = False
-        # Headers and a library that portacl finds by file name; those of the system where they lie.
+        # Headers and a library that portacl finds by file name, unless they are the system's.
         for name, header in HEADERS.items():
             if name not in self.dependencies:
                 continue

@@ -2,8 +2,8 @@
 #
 #   conan create packaging/conan --profile:all packaging/conan/system.profile
 #
-# Nothing comes from a Conan server. The versions are the least that the recipe takes; CMake looks at the
-# real ones. It needs a compiler with C++20 and CMake.
+# Nothing comes from a Conan server. The versions are the oldest that the recipe takes; CMake checks
+# the real ones. It needs a compiler with C++20 and CMake.
 {% set compiler, version, _ = detect_api.detect_default_compiler() %}
 [settings]
 os=Linux

@@ -27,7 +27,7 @@ no_arguments() {
   esac
 }
 
-# project_version [FOLDER]: what the CMakeLists.txt of a clone says, the one place for it.
+# project_version [FOLDER]: the version in a clone's CMakeLists.txt, its only place.
 project_version() { sed -n 's/^project(portacl VERSION \([0-9.]*\).*/\1/p' "${1:-$root}/CMakeLists.txt"; }
 
 # web_address ADDRESS: a repository's page, as python/backend/portacl_metadata.py makes it: no user, no slash or
@@ -37,8 +37,9 @@ web_address() {
     -e '\|^https://[^/]|p' <<<"$1"
 }
 
-# released_recipe CLONE ARCHIVE LOCATION [PAGE]: its conda recipe with the version and the archive of the sources
-# written down; LOCATION is the archive's "url: ADDRESS" or "path: FILE", PAGE the repository's where it is known.
+# released_recipe CLONE ARCHIVE LOCATION [PAGE]: the clone's conda recipe with the version and the
+# archive of the sources filled in. LOCATION: the archive's "url: ADDRESS" or "path: FILE". PAGE:
+# the repository's page, if known.
 released_recipe() {
   sed -e '1,/^context:$/{/^context:$/!d}' ${4:+-e "s|^about:\$|&\n  homepage: $4\n  repository: $4|"} \
     -e "s|^  version: .*load_from_file.*|  version: \"$(project_version "$1")\"|" \
@@ -113,8 +114,8 @@ debian_root() {
 # all_tests_but FILE: the GoogleTest filter that leaves out the patterns in a file.
 all_tests_but() { printf -- '-%s' "$(grep -v -e '^#' -e '^$' "$1" | paste -sd:)"; }
 
-# run_ctest FOLDER [OPTION...]: all tests of a build. Those that failed come once more at the end, 60 lines of
-# each: a log that is cut in its middle still says what failed.
+# run_ctest FOLDER [OPTION...]: all tests of a build. Failed tests come once more at the end, 60
+# lines of each: a log that is cut in its middle still names them.
 run_ctest() {
   local folder=$1 status=0
   shift
@@ -158,8 +159,8 @@ build_python() {
   }
 }
 
-# run_pytest PYTHON FOLDER [OPTION...]: all tests of the package in FOLDER. A file's tests stay in one process, in
-# the order of conftest.py: JAX, whose threads a fork cannot take along, last.
+# run_pytest PYTHON FOLDER [OPTION...]: all tests of the package in FOLDER. A file's tests stay in
+# one process, in the order of conftest.py. JAX comes last: a fork loses its threads.
 run_pytest() {
   local python=$1 folder=$2
   shift 2

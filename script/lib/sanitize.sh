@@ -7,13 +7,14 @@ for argument in "$@"; do
   case $argument in
     --short)
       export PORTACL_TEST_SHORT=1 RC_PARAMS="max_success=25 ${RC_PARAMS:-}"
-      # Without the command line: a process for every test, whose readers script/fuzz looks at. Without
-      # the tools under tsan: of one thread, but for calls that the other programs make too.
+      # Without the command line: every test is a process, and script/fuzz tests its readers.
+      # Without the tools under tsan: they use one thread, except in calls that the other programs
+      # make too.
       programs=(base_test runtime_test kernels_test ops_test api_test faults_test campaign)
       case $preset in
         asan) preset=asan-narrow programs+=(golden_test) left_out=(--label-exclude '^cli$') ;;
         tsan) left_out=(--label-exclude '^(cli|golden)$')
-          # Formulas, and kernels in every mode and shape: the campaign draws from these, on up to
+          # Formulas, and kernels in every mode and shape: the campaign draws such calls, on up to
           # seven threads.
           GTEST_FILTER='-Ref*:PyTorch*:NearestRule*:ResampleAxis*'
           for test in InEvery ForEvery OnEvery GridGradAlone AtKinks Around StrangePoints CloseTogether; do
