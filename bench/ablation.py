@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
-"""What each path and variant of the kernels is worth: every call with it and without it.
+"""Measures what each path and variant of the kernels gains: every call with it and without it.
 
 A path (`packed`) or a variant (`gathered`, a way to do a part of a path's work) is left out by
-PORTACL_IMPL's `:-name`. Both plans of a call take turns on the same tensors in one process; what
-counts is the CPU time of the process, of the turns the median. Rows are the shapes of the
-benchmarks (bench/shapes.json, volumes.json), in both directions if they have two, and random
-calls. A row is measured for a path if the plan takes this path, for a variant if the plan takes a
-path that has it.
+PORTACL_IMPL's `:-name`. Both plans of a call take turns on the same tensors in one process. The
+figure is the process's CPU time, the median of the turns. Rows are the shapes of the benchmarks
+(bench/shapes.json, volumes.json), in both directions if they have two, and random calls. A row is
+measured for a path if the plan takes this path, for a variant if the plan takes a path that has it.
 
   bench/ablation.py                                   all names, all rows; takes hours
   bench/ablation.py --names packed gathered --threads 2
@@ -122,7 +121,7 @@ def resize_rows(case: resize.Case) -> Iterator[tuple[str, Make]]:
 
 
 def random_case(index: int, seed: int) -> cases.Case | resize.Case:
-    """Two of three sample, most of these images; up to some millions of elements."""
+    """Two of three calls sample, most of them images; up to some millions of elements."""
     draw = random.Random(f"{seed} {index}")
     dtype = draw.choice(["float32"] * 4 + ["bfloat16", "float16", "float64"])
 
@@ -170,7 +169,7 @@ def random_case(index: int, seed: int) -> cases.Case | resize.Case:
 
 
 def all_rows(options: argparse.Namespace) -> Iterator[tuple[str, str, Make]]:
-    """Name, group and plan of each row that the filter lets through; its tensors live as it does."""
+    """Name, group and plan of each row that passes the filter. A row's tensors live with its plan."""
     listed: list[cases.Case | resize.Case] = [
         *cases.load(options.filter),
         *cases.load(options.filter, cases.VOLUMES_FILE),
@@ -223,7 +222,7 @@ def compare(with_it: Planned, without: Planned, options: argparse.Namespace) -> 
 
 
 def every_name(lib: Library, impl: str, make: Make) -> list[str]:
-    """All paths and variants: the library's answer to a name that there is not."""
+    """All paths and variants: the library lists them when it refuses an unknown name."""
     try:
         planned(lib, f"{impl}:-?", make)
     except PortaclError as error:

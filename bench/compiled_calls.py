@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Resizing in compiled graphs: portacl's kernels (`portacl.torch.enable()`) and the code of Inductor.
 
-A function that resizes and what training does around it, a product before and a sum of squares behind,
-is compiled by torch.compile twice: as it is, and with portacl in place. Forward and backward of both
-take turns in one process, on the same tensors; a row is the median of the ratios of neighbours, so that
-a busy machine slows both. Needs PyTorch, a C++ compiler and the Python package.
+The measured function resizes, with a product before and a sum of squares behind, as in training.
+torch.compile compiles it twice: as it is, and with portacl enabled. Forward and backward of both
+take turns in one process, on the same tensors. A row is the median of the ratios of neighbours, so
+that a busy machine slows both. Needs PyTorch, a C++ compiler and the Python package.
 
   bench/compiled_calls.py                   the rows below, as a table
   bench/compiled_calls.py NAME...           these only
@@ -53,7 +53,7 @@ ROWS = {
 
 
 def step_of(row: Row, name: str) -> Callable[[torch.Tensor], torch.Tensor]:
-    """A new function, which has no graph yet: torch.compile knows functions by their code."""
+    """A new function without a graph: torch.compile knows functions by their code."""
     options: dict[str, Any] = {"mode": row.mode, "size": row.size}
     if row.antialias:
         options["antialias"] = True

@@ -2,8 +2,8 @@
 
     python bench/padding.py [--threads N] [--repeat N]
 
-Inside PyTorch, with the tensors in the caches that a training step leaves them in: the two
-alternate, and the median of their quotients is printed, of CPU time. Above 1 portacl is faster.
+Inside PyTorch. Tensors stay in the caches in which a training step leaves them. The two take turns;
+the output is the median of the ratios of their CPU times. Above 1 portacl is faster.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def pixels(grid: torch.Tensor, size: torch.Size) -> torch.Tensor:
 
 
 def circular(x: torch.Tensor, grid: torch.Tensor, mode: str) -> torch.Tensor:
-    """Two pixels of the other end on each side, and points taken to the image by its period."""
+    """Adds two pixels of the other end on each side; the image's period moves points into it."""
     frame = 2
     size = x.shape[2:]
     extents = grid.new_tensor([float(extent) for extent in reversed(size)])

@@ -3,9 +3,9 @@
 
 Every call is drawn from a seed: operator, direction, type, memory layout (also views of each
 permutation of the axes), sizes, strong reductions (a tenth to a thousandth) among them. PyTorch's
-kernels and portacl's take turns in one process; what counts is the process's CPU time for one
-thread, elapsed time for more, of the turns the median. With --fresh no two calls of a turn have the
-same shape, so that each of them is planned anew.
+kernels and portacl's take turns in one process. The figure is the median of the turns: of the
+process's CPU time for one thread, of elapsed time for more. With --fresh no two calls of a turn
+have the same shape, so each is planned anew.
 
   bench/random_calls.py                         1,820 of resizing and 780 of sampling, one thread
   bench/random_calls.py --threads 2 --calls 300 --seed 7

@@ -28,7 +28,7 @@ WAYS = {
     "3 threads": (3, torch.contiguous_format),
     "channels_last": (1, torch.channels_last),
 }
-# What makes both libraries do without AVX, NEON and SVE, in a process of its own.
+# Variables that keep both libraries from AVX, NEON and SVE, in a process of its own.
 ANY_CPU = {"ATEN_CPU_CAPABILITY": "default", "PORTACL_IMPL": "ref"}
 
 

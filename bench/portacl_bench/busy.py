@@ -1,7 +1,7 @@
 """Suite `busy`: PyTorch's operators with and without portacl's kernels, beside busy processes.
 
 Single calls take turns, so that a neighbour meets both alike. Times on a busy machine have long
-tails, which users pay for: means count, medians stand beside them.
+tails, and users wait for them: means count, medians stand beside them.
 """
 
 from __future__ import annotations

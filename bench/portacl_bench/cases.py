@@ -56,7 +56,7 @@ class Case:
 
     @property
     def elements(self) -> int:
-        """Elements of the larger of gradOutput and inputGrad: what the work grows with."""
+        """Elements of the larger of gradOutput and inputGrad: the work grows with them."""
         return max(math.prod(self.input), math.prod(self.grad_output_shape))
 
     @property

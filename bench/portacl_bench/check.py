@@ -1,9 +1,8 @@
 """Whether two peers computed the same, so that nothing wrong is timed.
 
-nearest-exact: equal bits (peers: another order of sums is let pass). Grid sampler: within a
-tolerance. It is wide enough for another order of sums and other last bits of the coordinates.
-It is far too narrow for a wrong tap or weight. (The tests check the operators, with bounds per
-element.)
+nearest-exact: equal bits (peers may sum in another order). Grid sampler: within a tolerance. It is
+wide enough for another order of sums and other last bits of the coordinates. It is far too narrow
+for a wrong tap or weight. (The tests check the operators, with bounds per element.)
 """
 
 from __future__ import annotations

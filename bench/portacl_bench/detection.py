@@ -161,7 +161,7 @@ class Regions(_Case):
     pieces = 1
 
     def native(self) -> dict[str, Planning]:
-        """What plans both directions, also of maxima and of rotated rois, which have no peers."""
+        """Arguments of plans of both directions, also of maxima and rotated rois: these lack peers."""
         image, rois, pooled = self._tensors()
         to_pool, to_image = torch.empty_like(pooled), torch.empty_like(image)
         numbers = (int64(self.size), int64(self.size), double(1.0), int64(self.sampling_ratio), 0)
@@ -309,7 +309,7 @@ def run(options: Any, threads: int) -> list[Record]:
 
 
 def _compare(record: Record, calls: dict[str, Call]) -> None:
-    """Stops where the peers' numbers differ by more than sums in another order do."""
+    """Stops if the peers' numbers differ by more than another order of sums explains."""
     found_by = []
     for name, switch in in_torch.KERNELS.items():
         switch()

@@ -48,7 +48,7 @@ def run(options: Any, threads: int) -> list[Record]:
 def record(
     case: Any, direction: str, call: Call | dict[str, Call], threads: int, protocol: Protocol
 ) -> Record:
-    """What a row of the results says of `call`, which is one direction of `case`."""
+    """The fields in a row of results for `call`, one direction of `case`."""
     return {
         "case": case.to_json() | {"name": f"{case.name} {direction}"},
         "direction": direction,

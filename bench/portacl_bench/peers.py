@@ -64,7 +64,7 @@ class Portacl:
 
 
 class PortaclFresh:
-    """The same with newly allocated outputs in each call, as PyTorch's functional form has."""
+    """The same with newly allocated outputs in each call, as in PyTorch's functional form."""
 
     name = "portacl-fresh"
 
@@ -387,8 +387,8 @@ class Copy:
 
 
 class Mix:
-    """Reads gradOutput and writes as many bytes as gradInput has, and does nothing else: what the
-    memory allows for this share of reads, from the same pages."""
+    """Only reads gradOutput and writes as many bytes as gradInput has: the memory's limit for this
+    share of reads, on the same pages."""
 
     def __init__(self, copier: Copier, mode: str) -> None:
         self.name, self._copier = mode, copier

@@ -1,4 +1,4 @@
-"""Suite `steps`: whole training steps, and the share of each that the replaced gradient takes."""
+"""Suite `steps`: whole training steps, and the replaced gradient's share of each step."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ def measure(step: Step, protocol: Protocol) -> dict[str, Times]:
 
 
 def gradient_share(step: Step) -> float:
-    """Share of the stock step that the operators take which portacl replaces, 0 to 1."""
+    """The replaced operators' share of the stock step, 0 to 1."""
     steps = 5
     step()
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profile:

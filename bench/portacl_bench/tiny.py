@@ -1,4 +1,4 @@
-"""Tiny calls: what a call costs beside the computing, portacl's and PyTorch's.
+"""Tiny calls: the cost of a call beside the computing, for portacl and for PyTorch.
 
 Loops in C++ (tiny_peer.cc), and PyTorch's call from Python as well, as most programs make it.
 """

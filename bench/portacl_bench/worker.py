@@ -197,7 +197,7 @@ def _shapes(session: Session, options: argparse.Namespace) -> list[Record]:
 def _sizes(session: Session, options: argparse.Namespace) -> list[Record]:
     """Growing sizes, as far as the memory reaches (tensors, workspace and PyTorch's outputs).
 
-    PyTorch is left out from the size on where one call would take longer than --max-seconds.
+    PyTorch is left out as soon as one call would take longer than --max-seconds.
     """
     records = []
     for series in cases.series():

@@ -85,7 +85,7 @@ def first_use() -> None:
 
 
 def autoload() -> None:
-    """Enable the package where the environment wants it; what goes wrong is a warning.
+    """Enable the package where the environment wants it; an error becomes a warning.
 
     PyTorch calls it as an entry point of ``torch.backends``.
     """
@@ -112,7 +112,7 @@ def autoload() -> None:
 
 
 def operators() -> dict[str, Any]:
-    """Tell which kernels this process has: their kinds, and the names that have them."""
+    """Return this process's kernels: for each kind the names of its operators."""
     from . import _compositions
 
     chosen = _chosen

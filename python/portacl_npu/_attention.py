@@ -40,7 +40,7 @@ def _as_layout(x: Any, layout: str) -> Any:
 
 
 def _mask(scores: Any, given: Any, mode: int, before: int, after: int) -> Any:
-    """Which scores do not count: of the mask's own, or by a rule that its mode names."""
+    """Return which scores do not count: by the mask itself, or by the rule of its mode."""
     import torch
 
     if mode not in (0, 1, 2, 3, 4):
@@ -59,7 +59,7 @@ def _mask(scores: Any, given: Any, mode: int, before: int, after: int) -> Any:
 
 
 def _refuse_band(name: str, mask: Any, before: int, after: int) -> None:
-    """Refuse a band that would hide more than the whole mask beside it (sparse_mode 0)."""
+    """Refuse a band that hides more scores than the whole mask beside it (sparse_mode 0)."""
     if mask is not None and bool((_mask(mask, mask, 0, before, after) & ~mask.bool()).any()):
         what = f"pre_tokens {before} and next_tokens {after} that hide more than atten_mask does"
         raise _unsupported(name, what)
@@ -297,7 +297,7 @@ def _infer(
     bias: Any,
     **settings: Any,
 ) -> Any:
-    """Attend sequence by sequence: each may have a length of its own, and pages of a cache."""
+    """Attend sequence by sequence. Each may have its own length, and its own pages of a cache."""
     import torch
 
     kv_heads = kv_heads or heads

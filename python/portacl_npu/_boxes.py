@@ -138,7 +138,7 @@ def _decode(rois: Any, deltas: Any, *numbers: Any) -> Any:
 
 
 def _suppress(boxes: Any, left: list[int], threshold: float) -> list[int]:
-    """Of places, best box first, keep what no kept one overlaps by more than ``threshold``."""
+    """Keep the places of boxes that overlap no better kept box by more than ``threshold``."""
     overlaps = _iou(boxes.float(), boxes.float())
     left, kept = list(left), []
     while left:

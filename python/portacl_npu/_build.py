@@ -87,7 +87,7 @@ def _compiler() -> list[str]:
 
 
 def command(output: Path, source: Path) -> list[str]:
-    """Return what compiles ``source`` into ``output`` against the PyTorch of this process."""
+    """Return the command that compiles ``source`` into ``output`` for this process's PyTorch."""
     import torch
 
     root = Path(torch.__file__).resolve().parent
@@ -103,7 +103,7 @@ def command(output: Path, source: Path) -> list[str]:
 
 
 def build(target: Path) -> None:
-    """Build the part: all its files as one, since most of the time goes into PyTorch's headers."""
+    """Build the part, all files as one: PyTorch's headers take most of the time."""
     if tuple(map(int, _version().split(".")[:2])) < _OLDEST:
         oldest = ".".join(map(str, _OLDEST))
         raise BuildError(f"PyTorch {_version()} is too old: {oldest} and newer will do")

@@ -1,4 +1,4 @@
-"""The fused cells of LSTM and GRU, which PyTorch asks every device but the CPU for."""
+"""The fused cells of LSTM and GRU: PyTorch wants them from every device except the CPU."""
 
 from __future__ import annotations
 

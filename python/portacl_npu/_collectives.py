@@ -17,7 +17,7 @@ _STOCK = ("gather", "gather_object", "batch_isend_irecv")
 
 
 def _interfaces(wanted: str) -> list[str]:
-    """Return this host's interfaces that a value of HCCL_SOCKET_IFNAME means.
+    """Return the interfaces of this host that a value of HCCL_SOCKET_IFNAME names.
 
     ``eth,enp``: those that begin so; ``=eth0,enp3``: these; ``^eth`` and ``^=eth0``: all others.
     """
@@ -31,7 +31,7 @@ def _interfaces(wanted: str) -> list[str]:
 
 
 def _address_towards(host: str) -> str | None:
-    """Return this host's address in the network by which it reaches another; nothing is sent."""
+    """Return this host's address in the network towards another host; sends nothing."""
     with contextlib.suppress(OSError):
         family, kind, _, _, address = socket.getaddrinfo(host, 1, type=socket.SOCK_DGRAM)[0]
         with socket.socket(family, kind) as probe:
@@ -43,7 +43,7 @@ def _address_towards(host: str) -> str | None:
 def _network() -> list[Any]:
     """Return the networks that HCCL would use, as Gloo has them.
 
-    Gloo's own choice is the address of the host's name, which may be one that no other host reaches.
+    Gloo's own choice is the address of the host's name. Other hosts may not reach that address.
     """
     import torch.distributed as dist
 
@@ -102,7 +102,7 @@ def _restore_stock() -> None:
 
 
 def _coalesce(library: ctypes.CDLL) -> None:
-    """Let PyTorch's coalescing of several calls have one work for all of them."""
+    """Let PyTorch's coalescing return one work for all calls that it joins."""
     import torch.distributed as dist
 
     def start(group: Any, device: Any) -> None:
@@ -124,7 +124,7 @@ def _coalesce(library: ctypes.CDLL) -> None:
 
 
 def _wait_with_the_device(library: ctypes.CDLL) -> None:
-    """Let a program that synchronises the device have waited for its collectives."""
+    """Make a program that synchronises the device also wait for its collectives."""
     import torch_npu
 
     stock = torch_npu._C._npu_synchronize
@@ -184,7 +184,7 @@ def _parts(tensor: Any, sizes: Any, count: int) -> list[Any]:
 
 
 def _define_plugins_own() -> None:
-    """Give the plugin's functions that call HCCL alone a meaning in PyTorch's collectives."""
+    """Define the plugin's functions that only call HCCL by PyTorch's collectives."""
     from torch_npu import distributed
 
     for own in (_all_to_all_vc, _all_gather_into_tensor_uneven, _reduce_scatter_tensor_uneven):
@@ -193,9 +193,9 @@ def _define_plugins_own() -> None:
 
 
 def use_gloo(library: ctypes.CDLL) -> None:
-    """Let ``init_process_group("hccl")`` make Gloo's groups, and those that exist use it.
+    """Let ``init_process_group("hccl")`` make Gloo's groups, and let existing groups use Gloo.
 
-    Groups exist where a program makes them before it uses the device for the first time.
+    Groups exist already if a program makes them before its first use of the device.
     """
     import torch.distributed as dist
 

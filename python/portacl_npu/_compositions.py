@@ -65,7 +65,7 @@ def _write_into(function: Any) -> Any:
 
 
 def _operators() -> list[tuple[str, str, Any, bool]]:
-    """Return namespace, name, function and whether autograd follows its parts, of this plugin's."""
+    """Return the plugin's operators: namespace, name, function, whether autograd follows parts."""
     found = []
     for space, table, differentiable in _TABLES:
         for name, function in table.items():

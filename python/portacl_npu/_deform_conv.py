@@ -1,6 +1,6 @@
 """torch_npu's deformable convolution, by portacl's functions of the aclnn API.
 
-The plugin itself has it in terms of graph operators that portacl lacks, Transpose and Conv2D.
+The plugin itself composes it of graph operators that portacl lacks, Transpose and Conv2D.
 """
 
 from __future__ import annotations

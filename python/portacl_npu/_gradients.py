@@ -1,4 +1,4 @@
-"""torch_npu's own backward operators: the gradients of what the others are composed of."""
+"""torch_npu's own backward operators: the gradients of the other operators' compositions."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def _geglu(
 def _fusion_attention(
     query: Any, key: Any, value: Any, dy: Any, *layout: Any, **settings: Any
 ) -> Any:
-    """Calculate it anew: what the forward operator left does not matter then."""
+    """Calculate the forward result anew: tensors that the forward operator left do not matter."""
     if settings.get("pse") is not None or settings.get("keep_prob", 1) != 1:
         raise NotImplementedError("npu::npu_fusion_attention_grad: portacl_npu has it without pse and dropout")
     left = ("softmax_max", "softmax_sum", "softmax_in", "attention_in", "seed", "offset", "numels")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ctypes
 from dataclasses import dataclass, field
 
-# What stays the plugin's: memory, views and copies of memory. They need no operator, or one that
-# portacl has.
+# Operators that stay the plugin's: memory, views and copies. They need no operator of the library,
+# or one that portacl has.
 _MEMORY = frozenset(
     """
     _pin_memory _reshape_alias as_strided as_strided_ copy_memory_ _copy_from
@@ -27,8 +27,8 @@ _COMPOSITE = frozenset({"_pack_padded_sequence", "clone", "contiguous", "empty_l
 _TO_COPY = "_to_copy"
 _ALLOCATE = "empty.memory_format"
 
-# Operators in terms of others, but on whole numbers: autograd need not follow the parts, and the
-# kernel takes int32 where the parts would not.
+# Compositions on whole numbers: autograd need not follow their parts, and the kernel takes int32
+# even if the parts do not.
 _WHOLE_NUMBERS = frozenset({"one_hot"})
 
 # Parts of names: operators without dense tensors, or without tensors of the program.
@@ -44,8 +44,8 @@ _WITH_HOSTS = """
     _foreach_addcmul_.Tensor _foreach_addcdiv.Tensor _foreach_addcdiv_.Tensor
 """.split()
 
-# Of the plugin's own operators, those that touch memory and its descriptions alone, or are made of
-# PyTorch's: they run as they are. Every other one is refused, unless there is a composition for it.
+# The plugin's own operators that only touch memory and its descriptions, or are made of PyTorch's:
+# they run as they are. Every other one is refused, unless there is a composition for it.
 _PLUGINS_OWN = frozenset(
     """
     _amp_foreach_non_finite_check _npu_distribute_barrier _npu_dtype_cast _npu_dtype_cast_backward
@@ -146,7 +146,7 @@ def _refused(known: set[str]) -> dict[str, list[str]]:
 def choose(library: ctypes.CDLL | None, composed: list[str]) -> Chosen:
     """Sort the operators of this process.
 
-    ``library``: portacl, which may have some of them; ``composed``: those that _compositions has.
+    ``library``: portacl, which may have some of them; ``composed``: the operators in _compositions.
     """
     import torch
 

@@ -1,4 +1,4 @@
-"""PyTorch's operators without a CPU kernel: products of a type of their own, and two more."""
+"""PyTorch's operators without a CPU kernel: products with their own result type, and two more."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The exported symbols are those of abi_symbols.txt, of the library's own list of operators
-# (src/ops/operator_list.inc) and of src/aten/functions.txt, and no other; each is found by dlsym through every compatibility name; the
-# library's name and dependencies are as documented.
+# The library exports the symbols of abi_symbols.txt, of its list of operators
+# (src/ops/operator_list.inc) and of src/aten/functions.txt, and no others. dlsym finds each through
+# every compatibility name. The library's name and dependencies are as documented.
 set -euo pipefail
 home=${ASCEND_HOME_PATH:?}
 library=$home/lib64/libportacl.so
@@ -21,7 +21,7 @@ diff "$table" "$folder/exported" || {
   exit 1
 }
 
-# Those of the list of operators have their signature in abi_test.cc or in the operator's own test.
+# The signatures of the list's functions are in abi_test.cc or in the operator's own test.
 python3 "$PORTACL_SOURCE_DIR/tests/api/operator_symbols.py" "$library" |
   while read -r name; do
     grep -q "^PORTACL_ABI_OF($name," "$PORTACL_SOURCE_DIR"/tests/api/*_test.cc ||

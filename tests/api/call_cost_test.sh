@@ -8,7 +8,8 @@ command -v valgrind >/dev/null || { echo "skipped: no valgrind"; exit 77; }
   "$PORTACL_SOURCE_DIR/bench/tiny_count.cc" -o "$folder/tiny_count" -L"$home/lib64" \
   -Wl,-rpath,"$home/lib64" -lportacl
 
-# Of so many calls. What libraries do when they are loaded is left out: Highway's measures the clock.
+# Instructions of so many calls. The loading of libraries does not count: Highway's measures the
+# clock.
 instructions() {
   valgrind --tool=callgrind --toggle-collect=main --callgrind-out-file=/dev/null "$folder/tiny_count" "$1" "$2" 2>&1 |
     sed -n 's/.*Collected : \([0-9]*\).*/\1/p'

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What programs for the vendor's toolkit look for in the install tree: the variables of set_env.sh,
-# the folders and files, the newer link names, the older header names, npu-smi.
+# Programs for the vendor's toolkit find their parts in the install tree: the variables of
+# set_env.sh, folders and files, newer link names, older header names, npu-smi.
 #
 #   install_tree_test.sh [SHELL]    sh, which cannot name the file that it sources and so knows the
 #                                   tree's first place only; bash for a tree that was moved
@@ -77,8 +77,8 @@ END
 export LD_LIBRARY_PATH=$home/lib64${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 "$folder/program"
 
-# Every name links, also those that programs only pass to the linker, from the folder for it; nothing but
-# the one library is loaded then. A function of theirs is none of portacl's.
+# Every name links, also the names that programs only pass to the linker, from the folder for them.
+# Only the one library is then loaded. portacl has none of these libraries' functions.
 names=()
 for name in c_sec runtime register ge_runner tiling_api ascendalog platform profapi acl_dvpp; do
   names+=("-l$name")

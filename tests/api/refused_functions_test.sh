@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# No function that src/aten/refused.txt lists is exported, and each stands there once, under a head that counts right.
+# The library exports no function of src/aten/refused.txt. The file lists each function once, and
+# the numbers in its heads are right.
 set -euo pipefail
 list=$PORTACL_SOURCE_DIR/src/aten/refused.txt
 scratch=$(mktemp -d)

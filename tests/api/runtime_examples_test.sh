@@ -14,7 +14,7 @@ for expected in "$PORTACL_SOURCE_DIR"/examples/expected/runtime_*.txt; do
   "$folder/$name" | diff "$expected" - || { echo "$name prints something else"; exit 1; }
   PORTACL_GUARD=1 "$folder/$name" 2>"$folder/stderr" | diff "$expected" - ||
     { echo "$name prints something else in guard mode"; cat "$folder/stderr"; exit 1; }
-  # Refusals that an example shows on purpose are named, with the calls that led there.
+  # Guard mode names the refusals that an example shows on purpose, with the calls that led there.
   # Nothing else goes to stderr.
   ! grep -v -e '^portacl guard: .* is refused with ' -e '^  ' "$folder/stderr" ||
     { echo "$name in guard mode:"; cat "$folder/stderr"; exit 1; }

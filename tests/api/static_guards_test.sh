@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# No static local variable of the library is made under the compiler's guard: the child of a fork()
-# would wait for ever for a thread of its parent that was making one. base::Immortal
-# (src/base/fork.h) and base::Once have no such guard.
+# The library makes no static local variable under the compiler's guard: a child of fork() would
+# wait for ever if a thread of its parent was making one. base::Immortal (src/base/fork.h) and
+# base::Once have no such guard.
 set -euo pipefail
 library=${PORTACL_BUILD_DIR:?}/lib/libportacl.so
 symbols=$(nm --demangle "$library")
 grep -q 'portacl::base::' <<<"$symbols" || { echo "$library has no symbol table"; exit 1; }
 
-# Not a local one, so made when the library is loaded, by the one thread that loads it.
+# Not a local variable: the one thread that loads the library makes it.
 loaded='guard variable for portacl::base::internal::ForkLocks::registered'
 guarded=$(grep -o 'guard variable for .*' <<<"$symbols" | grep -Fxv "$loaded" |
   grep -v 'guard variable for spdlog::details::os::thread_id()' || true) # of one thread alone

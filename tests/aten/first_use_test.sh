@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Without a libportacl_aten.so for the PyTorch that a process has loaded, the first call has it built,
-# of the sources in the install tree; later processes use that file.
+# Without a libportacl_aten.so for the PyTorch that a process has loaded, the first call builds it
+# from the sources in the install tree. Later processes use that file.
 set -euo pipefail
 home=${ASCEND_HOME_PATH:?names the install tree}
 backend=$home/lib64/libportacl_aten.so

@@ -1,9 +1,9 @@
 """The Python part of script/campaign: random NumPy calls against float64 and PyTorch.
 
-Every case is drawn from a seed and a number: rows, images and volumes. Nearest-exact has to have the
-elements of the rule in NumPy; in double, the grid sampler's gradient has to be its adjoint and the
-results near PyTorch's, where PyTorch is installed and has the mode; and with 1, 2, 3 and 7 threads
-every result has to have the same bits.
+Every case is drawn from a seed and a number: rows, images and volumes. Nearest-exact must have the
+elements of the rule in NumPy. In double the grid sampler's gradient must be its adjoint, and the
+results must be near PyTorch's, if PyTorch is installed and has the mode. With 1, 2, 3 and 7 threads
+every result must have the same bits.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def grid_functions(axes: int):
 
 
 def wrong_in_double(grad, x, grid, results, options) -> str:
-    """What is too far from the adjoint's equation and from PyTorch, which has no tricubic mode."""
+    """Results too far from the adjoint's equation or from PyTorch (it has no tricubic mode)."""
     out, input_grad, _ = results
     terms = out * grad
     distance = abs(float(np.sum(terms)) - float(np.sum(x * input_grad)))

@@ -2,9 +2,10 @@
 
 run_ggml.py PROGRAM [OPERATOR...] [--sample] [--jobs N]
 
-Status 1 where a case fails that ggml_faults.txt does not list, or all pass of a fault that it lists, or a case that the
-backend says it supports did not run without a reason. There are two reasons: ggml's CPU backend, the reference, lacks the
-operator for these types, or an operator that makes its inputs is one that the backend lacks.
+Status 1 in three cases: a case fails that ggml_faults.txt does not list; all cases of a listed
+fault pass; or a case that the backend claims to support did not run, without a reason. There are
+two reasons: ggml's CPU backend, the reference, lacks the operator for these types, or the backend
+lacks an operator that makes the inputs.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ def read_faults() -> list[Fault]:
 
 
 def supported_cases(program: str) -> dict[str, Counter]:
-    """For each operator the parameters of its cases that the backend supports, by its own word."""
+    """For each operator the parameters of the cases that the backend claims to support."""
     command = [program, "support", "-b", DEVICE, "--output", "csv"]
     text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     cases: dict[str, Counter] = {}
@@ -63,7 +64,7 @@ def supported_cases(program: str) -> dict[str, Counter]:
 
 @dataclass
 class Result:
-    """The cases of an operator by what became of them; the last words of a process that stopped."""
+    """The cases of an operator by their outcome; the last words of a process that stopped."""
 
     passed: Counter
     failed: Counter
@@ -97,7 +98,7 @@ def run(program: str, operator: str, supported: Counter, faults: list[Fault]) ->
 
 
 def judge(operator, supported: Counter, result: Result, faults: list[Fault]) -> tuple[int, list[str]]:
-    """How many cases there are but for those that no test can run, and complaints."""
+    """The number of cases, without those that no test can run, and complaints."""
     complaints = [f"{operator} stopped: {result.stopped}"] if result.stopped else []
     known = [f for f in faults if f.operator == operator]
     for parameters in result.failed:

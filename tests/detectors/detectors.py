@@ -226,8 +226,8 @@ MODELS = {
     )
 }
 
-# With random weights one step of 1e-3 takes Grounding DINO's loss from 412 to 50: sums in another
-# order then choose other queries of its encoder.
+# With random weights one step of 1e-3 takes Grounding DINO's loss from 412 to 50: another order of
+# sums then chooses other queries of its encoder.
 LEARNING_RATES = {"grounding_dino": 1e-5}
 
 

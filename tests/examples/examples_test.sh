@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Every example compiles against the install tree with a plain compiler line, and prints what
-# expected/ holds where there is a file for it.
+# Every example compiles against the install tree with a plain compiler line. If expected/ has a
+# file for it, the example prints the same.
 . "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
 shopt -s nullglob
 cd "$PORTACL_SOURCE_DIR/examples"

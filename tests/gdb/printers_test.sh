@@ -10,8 +10,8 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 "${CC:-cc}" -g -std=c11 -I"$home/include" tests/gdb/program.c -o "$folder/program" -L"$home/lib64" \
   -lascendcl -lnnopbase -lopapi
-# show LIBRARY_FOLDER [OPTION...]: what gdb prints where the program has stopped. Allowed is what docs/runtime.md says: where
-# the library itself is.
+# show LIBRARY_FOLDER [OPTION...]: gdb's output where the program has stopped. gdb may load files
+# from the library's own folder, as docs/runtime.md says.
 show() {
   local library=$1
   shift

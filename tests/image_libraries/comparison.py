@@ -1,11 +1,11 @@
-"""Values and gradients with PyTorch's kernels and with portacl's, whose calls count."""
+"""Values and gradients with PyTorch's kernels and with portacl's; portacl's calls are counted."""
 
 import torch
 
 import portacl.torch
 
-# Of the largest value: both libraries round once an operation, and kornia's own arithmetic around
-# the sampler multiplies coordinates' rounding by slopes of up to a hundred pixels.
+# Share of the largest value. Both libraries round once an operation; kornia's own arithmetic around
+# the sampler multiplies the coordinates' rounding by slopes of up to a hundred pixels.
 BOUND = {torch.float64: 1e-12, torch.float32: 2e-5, torch.bfloat16: 3e-2, torch.float16: 4e-3}
 
 

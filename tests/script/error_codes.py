@@ -1,4 +1,4 @@
-"""Error codes have names: none stands as a number in C, C++ and shell, comments included (ctypes has no names)."""
+"""Error codes have names: C, C++, shell and their comments hold no numbers (ctypes has no names)."""
 
 import pathlib
 import re

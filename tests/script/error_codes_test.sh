@@ -4,7 +4,7 @@ set -euo pipefail
 cd "$PORTACL_SOURCE_DIR"
 python3 tests/script/error_codes.py
 
-# Numbers are noticed, in code and in comments, and so are exceptions that nothing needs.
+# The check finds numbers, in code and in comments, and exceptions that nothing needs.
 copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
 mkdir -p "$copy"/{src/base,tests/campaign}

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# GoogleTest filters that stand in files match tests: those that the checks leave out, and those of
-# CONTRIBUTING.md's examples. A renamed test would otherwise leave its line behind. And tests that start
-# their own program again have the names that script/checks/arm64.skip leaves out.
+# GoogleTest filters in files match tests: the filters of the checks, and those in CONTRIBUTING.md's
+# examples. Otherwise a renamed test would leave its line behind. And script/checks/arm64.skip
+# leaves out all tests that start their own program again.
 set -euo pipefail
 cd "$PORTACL_SOURCE_DIR"
 programs=("$PORTACL_BUILD_DIR"/bin/portacl_*_test)

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# script/check gain asks commits of src/cpu that claim speed for figure and machine, and no other commits.
+# script/check gain wants a figure and a machine in commits of src/cpu that claim speed, and in no
+# other commits.
 set -euo pipefail
 command -v git >/dev/null || { echo "SKIPPED: no git"; exit 77; }
 folder=$(mktemp -d)

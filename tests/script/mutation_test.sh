@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The table of mutants fits the sources, and a row that has grown stale is named.
+# The table of mutants fits the sources, and the check names a stale row.
 set -euo pipefail
 cd "$PORTACL_SOURCE_DIR"
 python3 -c "import tomllib" 2>/dev/null || { echo "SKIPPED: Python before 3.11"; exit 77; }

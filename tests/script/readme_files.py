@@ -1,7 +1,7 @@
-"""The README of each folder of src, of tools, bench and tests names what is there, nothing else.
+"""The README of each folder of src, of tools, bench and tests names the files there, and no others.
 
-What is there: every family of source files, and every folder that has source files. What the first
-cell of a table's row names is beside the page; the rest of a page may name files elsewhere.
+It must name every family of source files, and every folder with source files. The first cell of a
+table's row names files beside the page; the rest of a page may name files elsewhere.
 """
 
 import itertools
@@ -13,7 +13,7 @@ SUFFIXES = (".cc", ".h")
 
 
 def operators():
-    """How files begin that are an operator's: "grid_sampler_2d", "grid_sampler"."""
+    """The beginnings of operators' file names: "grid_sampler_2d", "grid_sampler"."""
     lists = pathlib.Path("src/ops").glob("operator_list*.inc")
     found = {
         re.sub(r"(_[23]d)?(_backward)?$", end, name)
@@ -34,7 +34,7 @@ def alternatives(pattern):
 
 
 def patterns(text):
-    """What stands in backticks and reads as a file, a family of files or a folder.
+    """Words in backticks that read as a file, a family of files or a folder.
 
     Each as (word, the patterns that it stands for, whether all of these must be there).
     """
@@ -57,7 +57,7 @@ def sources(folder):
 
 
 def names(file, folder):
-    """What may stand for a file: itself, its family, the folder that it is in."""
+    """Names that may stand for a file: itself, its family, the folder that it is in."""
     inside = file.relative_to(folder)
     if len(inside.parts) > 1:
         return [pathlib.PurePath(inside.parts[0])]

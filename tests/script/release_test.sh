@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# script/release refuses tags that do not fit, makes the same archive each time, hands one address to all that it
-# calls, and asks for checks that leave nothing out.
+# script/release refuses tags that do not fit, makes the same archive each time, hands one address
+# to all programs that it calls, and runs the checks in full.
 set -euo pipefail
 source=${PORTACL_SOURCE_DIR:?}
 command -v git >/dev/null || { echo "SKIPPED: no git"; exit 77; }
@@ -115,7 +115,8 @@ else
   refused "takes root" v1.2.3
 fi
 
-# What the checks refuse before they build anything. Found are a CPython 3.10 and what /usr/bin has.
+# Arguments that the checks refuse before they build anything. The checks find a CPython 3.10 and
+# those in /usr/bin.
 mkdir -p "$folder/pyenv/versions/any/bin"
 stub "$folder/pyenv/versions/any/bin/python3" <<'STUB'
 #!/bin/sh

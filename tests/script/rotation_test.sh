@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Long checks by turns: the page has the dates of the file; what a part's end does to its date, and CI's turns.
+# Long checks by turns: the page has the file's dates, the end of a part changes its date or not,
+# and CI takes its turns.
 set -euo pipefail
 cd "$PORTACL_SOURCE_DIR"
 python3 -c "import sys; sys.exit(sys.version_info < (3, 10))" || { echo "SKIPPED: Python before 3.10"; exit 77; }
@@ -15,7 +16,8 @@ part skipped 'echo "== SKIPPED: no tool"'
 export PORTACL_ROTATION=$work/rotation.txt PORTACL_ROTATION_PAGE=$work/page.md
 cp docs/reliability.md "$work/page.md"
 unset CI
-# ends STATUS WORDS LINE: one part by turns; its status, its words, and whether the file then has a line like that.
+# ends STATUS WORDS LINE: runs one part by turns. Checks its status and words, and that the file
+# then has such a line.
 ends() {
   local status=0
   script/rotate >"$work/out" 2>&1 || status=$?

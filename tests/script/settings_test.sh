@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Every setting of src/base/settings.h is read nowhere else, and has its row in docs/settings.md; what that page
-# and the manual name is a setting.
+# Only src/base/settings.h reads settings. Each has its row in docs/settings.md, and each name on
+# that page and in the manual is a setting.
 set -euo pipefail
 cd "$PORTACL_SOURCE_DIR"
 check() {
@@ -25,7 +25,7 @@ PYTHON
 }
 check
 
-# A setting without a row, and a reader of its own, are noticed.
+# The check finds a setting without a row, and a setting that is read elsewhere.
 copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
 cp -r docs src tools "$copy"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # script/setup where it cannot install: without root, without a network, without Debian, without
 # PyPI. Each time it names what is missing and ends with status 3; a second run is quick; the packages
-# of the product need no Python. What is locked is installed whatever PyPI has since. And of all scripts
-# --help, called by their names from their own folders, and that they refuse what they do not know.
+# of the product need no Python. Locked versions are installed, whatever PyPI has since. And for all
+# scripts: --help works from their own folders, and unknown arguments are refused.
 set -euo pipefail
 setup=$PORTACL_SOURCE_DIR/script/setup
 folder=$(mktemp -d)
@@ -80,8 +80,8 @@ case $venv in
   *) echo "without HOME the environment would be $venv"; exit 1 ;;
 esac
 
-# A dependency with an extra, pinned, of which there is a newer version by now: pip's resolver would take
-# that one and refuse it for want of a hash.
+# A pinned dependency with an extra, and a newer version of it: pip's resolver would take the newer
+# version, and refuse it, as it has no hash.
 mkdir "$folder/wheels" "$folder/later"
 cp -r "$PORTACL_SOURCE_DIR/script" "$folder/later/"
 printf '%s\n' 'app>=1' 'dependency==1' >"$folder/later/script/requirements/base.txt"
@@ -105,7 +105,7 @@ lock = [wheel("app", 1, "Requires-Dist: dependency[extra]>=1"), wheel("dependenc
 wheel("dependency", 2, "Provides-Extra: extra")
 (folder / "later/script/requirements/base.lock").write_text("\n".join(lock) + "\n")
 EOF
-# With a package on PYTHONPATH whose requirement is nowhere: it is not of the environment.
+# A package on PYTHONPATH has a requirement that is nowhere: it does not belong to the environment.
 mkdir -p "$folder/elsewhere/foreign-1.dist-info"
 printf '%s\n' 'Metadata-Version: 2.1' 'Name: foreign' 'Version: 1' 'Requires-Dist: nowhere' \
   >"$folder/elsewhere/foreign-1.dist-info/METADATA"
@@ -119,7 +119,7 @@ later
   { echo "another version than the locked one"; exit 1; }
 echo "ok a newer version of what is locked"
 
-# A lock that lacks something. Before Python 3.11 nothing is locked, and pip finds it.
+# A lock with a missing package. Before Python 3.11 nothing is locked, and pip finds the package.
 if "$(later --print-venv)/bin/python" -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then
   sed -i '/^dependency/d' "$folder/later/script/requirements/base.lock"
   refused "an incomplete lock" "app 1 requires dependency" "script/lock" -- later

@@ -1,4 +1,4 @@
-"""What of src does not fit on a screen, function by function, and files without end.
+"""Finds functions of src that do not fit on a screen, and too long files.
 
     sizes.py          names what is too long, status 1 if something is
     sizes.py --list   the longest functions and files instead

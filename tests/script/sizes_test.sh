@@ -4,7 +4,7 @@ set -euo pipefail
 cd "$PORTACL_SOURCE_DIR"
 python3 tests/script/sizes.py
 
-# What is too long is noticed, whatever braces stand in its text and wherever it stands.
+# The check finds long functions and files, whatever braces are in their text.
 copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
 mkdir -p "$copy/src/base"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# script/test goes on after tests that fail, names them at the end and then ends with status 1. Builds and test
-# runs are stood in for: what is tested is the order, and what becomes of each one's status.
+# script/test goes on after tests that fail, names them at the end and then ends with status 1.
+# Other programs stand in for builds and test runs: the test looks at the order, and at the use of
+# each status.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -17,8 +17,8 @@ host = torch.arange(3 << 20, dtype=torch.float32)
 there = host.to("npu:1")
 here = there.to("npu:0")
 back = torch.empty_like(there).copy_(here)
-# torch_npu has one event and one queue of calls a device for such copies: the next one's record may
-# come before the wait for this one.
+# torch_npu has one event and one queue of calls a device for such copies: the next copy's record
+# may come before the wait for this copy.
 for device in ("npu:0", "npu:1"):
     torch.npu.synchronize(device)
 with torch.npu.stream(torch.npu.Stream("npu:0")):

@@ -2,7 +2,8 @@
 
 That test compares the device's float32 sums with the CPU's at 1e-4, on random images of values up
 to 100 and 64 channels: where a sum of large terms cancels, two float32 orders of summation differ
-by more, whoever is right. So it fails now and then. Both are compared with float64 here.
+by more, whoever is right. So that test sometimes fails. Here both devices are compared with
+float64.
 """
 
 from __future__ import annotations

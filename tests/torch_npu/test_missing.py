@@ -1,4 +1,4 @@
-"""Operators that nothing runs where the package takes none: portacl's own operators alone."""
+"""Operators that nothing runs if the package takes none: only portacl's own operators are there."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Builds libportacl_aten.so of the sources beside this file, where it is installed: what libportacl.so
-# starts where a process uses a PyTorch that no file is there for.
+# Builds libportacl_aten.so from the installed sources beside this file. libportacl.so starts this
+# script if a process uses a PyTorch that no libportacl_aten.so was built for.
 #
 #   build.sh FOLDER OUTPUT     FOLDER holds PyTorch's libtorch_cpu.so
 #

@@ -2,8 +2,9 @@
 
 run.py TESTS OPERATOR...: TESTS is the folder test/infiniop of a checkout, INFINI_ROOT has lib/libinfiniop.so. Each test
 compares with PyTorch. Its file is taken as it is. The operators run on the default stream and PyTorch on one of its own.
-So each comparison waits for the device first, which the tests do not. A case that fails does not end it here. A case that
-ends well and says nothing has left itself out. The status is 1 if a case or a file fails, or if an operator has no case.
+So each comparison waits for the device first, which the tests do not. A failing case does not end
+the run here. A case that ends well and prints nothing has left itself out. The status is 1 if a
+case or a file fails, or if an operator has no case.
 """
 
 from __future__ import annotations

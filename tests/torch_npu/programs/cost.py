@@ -1,9 +1,10 @@
-"""What routing costs: a call's time on npu beside the CPU's, and a whole step's, interleaved.
+"""The cost of routing: a call's time on npu beside the CPU's, and a whole step's, interleaved.
 
     cost.py [--rounds N]
 
-Each round measures both devices in turn, a call for less time than a scheduler's slice, and the least of
-all rounds counts: so a busy machine hardly shows. A step's time is that of all its threads.
+Each round measures both devices in turn, each call for less time than a scheduler's slice. The
+least of all rounds counts: so a busy machine hardly shows. A step's time is that of all its
+threads.
 """
 
 from __future__ import annotations

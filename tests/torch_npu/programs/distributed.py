@@ -218,7 +218,7 @@ def mesh(device: torch.device) -> list[float]:
 
 
 def sharded_attention(device: torch.device) -> list[float]:
-    """By how much the plugin's attention of sharded heads, and its gradients, differ from the whole's."""
+    """Return how far the plugin's attention of sharded heads, with gradients, is from the whole's."""
     from torch.distributed.device_mesh import init_device_mesh
     from torch.distributed.tensor import Shard, distribute_tensor
 

@@ -100,7 +100,7 @@ def too_long(*_):
 
 
 def check(op, dtype, count):
-    """'' where all samples pass, None where none runs on the CPU, else what is wrong."""
+    """'' if all samples pass, None if none runs on the CPU, else the complaint."""
     wants_grad = op.supports_autograd and dtype in op.supported_backward_dtypes("cpu")
     try:
         samples = op.sample_inputs("cpu", dtype, requires_grad=wants_grad)

@@ -43,7 +43,7 @@ class SpatialTransformer(nn.Module):
 
 
 def spatial_transformer(device: str, optimizer: str = "SGD", steps: int = 8) -> list[float]:
-    """Train on batches of a DataLoader with pinned memory; then count what is right."""
+    """Train on batches of a DataLoader with pinned memory; then count the right answers."""
     torch.manual_seed(0)
     images, labels = _blobs(256)
     loader = DataLoader(

@@ -6,9 +6,9 @@
 Prints each test that fails, with the line that says why, and the counts of files and of tests.
 ``--disabled`` names the suite's own list of tests that are not run on hardware, in the form of
 PyTorch's ``.pytorch-disabled-tests.json``: the counts without these are printed as well.
-``--results`` keeps what each file gave: a run that was stopped goes on where it was, with the same
-library and package. A process is a copy of one that has imported torch_npu and not used the device;
-behind a test that ended it, another one goes on with the file.
+``--results`` keeps each file's results: a stopped run goes on where it was, with the same library
+and package. Each process is a copy of one that has imported torch_npu and not used the device. If a
+test ends its process, another process goes on with the file.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class Outcomes:
 
 
 def reason(report) -> str:
-    """Return the line that says why: the last exception's, or what a test was skipped for."""
+    """Return the line with the reason: the last exception's, or why a test was skipped."""
     if report.passed:
         return ""
     if report.skipped and isinstance(report.longrepr, tuple):
@@ -165,7 +165,7 @@ def run_process(
 
 
 def wait_for(child: int, notes: str, longest: int) -> str:
-    """Wait until the process ends, or end it; return why it is a failure, if it is one."""
+    """Wait until the process ends, or end it. Return the reason of a failure."""
     end = time.monotonic() + longest
     look, size = 0.0, 0
     while not (done := os.waitpid(child, os.WNOHANG))[0]:
@@ -201,7 +201,7 @@ def too_much(group: int) -> str:
 
 
 def key_of_build() -> str:
-    """Return what results depend on: the library and the package of this process's environment."""
+    """Return the key of results: the library and the package of this process's environment."""
     home = pathlib.Path(os.environ["ASCEND_HOME_PATH"])
     digest = hashlib.sha256()
     for path in [home / "lib64" / "libportacl.so", *sorted((home / "python").rglob("*.[pch]*"))]:
@@ -220,7 +220,7 @@ def earlier(path: str | None, key: str) -> dict[str, dict]:
 
 
 def disabled_tests(path: str | None) -> set[str]:
-    """Return what a list disables, as "Class::test": its keys are "test (__main__.Class)"."""
+    """Return the tests that a list disables, as "Class::test". Its keys: "test (__main__.Class)"."""
     if path is None:
         return set()
     keys = [key.rstrip(")").split(" (__main__.") for key in json.loads(pathlib.Path(path).read_text())]

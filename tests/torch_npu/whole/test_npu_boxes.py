@@ -143,7 +143,7 @@ def test_deformable_convolution_without_offsets_is_the_plain_one():
 def test_gradients_of_offsets_are_as_near_float64_as_promised():
     """On the data of op-plugin's test_deformable_conv2d, which compares two orders of summation.
 
-    It lets 23 elements be further apart than 3e-4; sums that cancel make 30 to 40 of 76,800.
+    That test lets 23 of 76,800 elements differ by more than 3e-4; 30 to 40 do, where sums cancel.
     """
     random = torch.Generator().manual_seed(1)
     x, weight, planes = (

@@ -54,7 +54,7 @@ print("not reached")
 
 
 def test_a_program_that_waits_leaves_the_cpu_alone():
-    """The plugin's release thread, which sleeps a microsecond at a time, took a sixth of one."""
+    """The plugin's release thread sleeps a microsecond at a time: it took a sixth of a CPU."""
     program = """
 import ctypes, time
 import torch, torch_npu

@@ -99,7 +99,7 @@ def test_no_memory_is_an_error_of_pytorch():
 
 
 def test_swapped_memory_has_room():
-    """The plugin rounds addresses of host memory up to a page, and counts on their being there."""
+    """The plugin rounds addresses of host memory up to a page, and expects memory there."""
     done = run_python("-c", SWAPPED)
     assert done.returncode == 0, done.stderr[-2000:]
 
