@@ -20,7 +20,7 @@ struct NearestAxis {
 };
 
 // (N, C, D, H, W); operators of fewer axes have D = 1 and H = 1. Strides in elements, any sign; 0
-// only in inputs: four of them for N, C, H and W, one for D.
+// only in inputs. Arrays hold N, C, H and W; D has its own.
 struct UpsampleNearestExactParams {
   base::DType dtype = base::DType::kFloat;
   int64_t n = 0;

@@ -22,8 +22,8 @@ extern "C" __attribute__((visibility("default"))) void portaclSimulate(int on, d
 // The same costs between this machine's threads, which need PORTACL_ADAPT_THREADS=0.
 extern "C" __attribute__((visibility("default"))) void portaclMeasureThreads(double* entry,
                                                                              double* wait);
-// For the calls since the last question. `faster`: how much faster they would have been, in
-// nanoseconds of this thread's CPU time. `loops`: the number of their loops.
+// Reports on the calls since its last call. `faster`: nanoseconds of this thread's CPU time that
+// simulated threads would have saved. `loops`: the calls' number of loops.
 extern "C" __attribute__((visibility("default"))) void portaclSimulated(double* faster, int* loops);
 
 namespace portacl::runtime {

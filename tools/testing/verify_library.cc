@@ -210,8 +210,8 @@ class ForcedImpl {
   ForcedImpl(const ForcedImpl&) = delete;
   ForcedImpl& operator=(const ForcedImpl&) = delete;
 
-  // How many cases did not run the forced family, if the library is portacl by the functions that
-  // were called.
+  // A note on the cases that did not run the forced family. Empty if the called functions show that
+  // the library is not portacl.
   std::string Note(const std::vector<FunctionFile>& functions) const {
     const bool portacl = std::any_of(functions.begin(), functions.end(), [](const FunctionFile& f) {
       return f.name == "portaclSetProfile";
