@@ -33,9 +33,10 @@ T* Arguments::Find(const char* name, const T* handle) {
     }
     found = std::make_shared<T>();
   }
-  if (alive_.empty()) alive_.reserve(8);  // of most calls one allocation
   T* const object = found.get();
-  alive_.push_back(std::move(found));
+  std::shared_ptr<void>& kept =
+      count_ < alive_.size() ? alive_[count_++] : more_alive_.emplace_back();
+  kept = std::move(found);
   return object;
 }
 
@@ -72,7 +73,7 @@ const std::vector<const aclScalar*>* Arguments::Scalars(const char* name,
 std::shared_ptr<base::TensorDesc> Arguments::Result(const char* name, aclTensor* handle) {
   aclTensor* const found = Find<aclTensor>(name, handle);
   if (found == nullptr) return nullptr;
-  return {alive_.back(), &found->desc};
+  return {more_alive_.empty() ? alive_[count_ - 1] : more_alive_.back(), &found->desc};
 }
 
 Status Arguments::TakeStatus() { return null_ ? Status() : std::move(invalid_); }

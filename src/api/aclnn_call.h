@@ -44,7 +44,10 @@ class Arguments {
   const char* op_;
   bool null_ = false;
   base::Status invalid_;
-  std::vector<std::shared_ptr<void>> alive_;
+  // The objects of most calls stand here: no allocation.
+  std::array<std::shared_ptr<void>, 8> alive_;
+  size_t count_ = 0;  // in `alive_`
+  std::vector<std::shared_ptr<void>> more_alive_;
 };
 
 // Makes a call of an operator of src/ops from the arguments of phase 1, in their order.

@@ -92,11 +92,7 @@ class Immortal {
   template <class Make>
   T& Get(Make&& make) {
     if (T* const made = object_.load(std::memory_order_acquire)) return *made;
-    const internal::CreationLock lock;
-    if (T* const made = object_.load(std::memory_order_relaxed)) return *made;
-    T* const made = make();
-    object_.store(made, std::memory_order_release);
-    return *made;
+    return FirstGet(make);
   }
   T& Get() {
     return Get([] { return new T; });
@@ -109,6 +105,16 @@ class Immortal {
   void Forget() { object_.store(nullptr, std::memory_order_release); }
 
  private:
+  // Not inlined: its stack frame would cost each later use more than the use itself.
+  template <class Make>
+  [[gnu::noinline]] T& FirstGet(Make& make) {
+    const internal::CreationLock lock;
+    if (T* const made = object_.load(std::memory_order_relaxed)) return *made;
+    T* const made = make();
+    object_.store(made, std::memory_order_release);
+    return *made;
+  }
+
   std::atomic<T*> object_{nullptr};
 };
 
@@ -123,7 +129,15 @@ class Once {
   // ask for this value.
   template <class Find>
   const T& Get(Find&& find) {
-    if (is_found_.load(std::memory_order_acquire)) return value_;
+    return IsFound() ? value_ : FirstGet(find);
+  }
+
+  bool IsFound() const { return is_found_.load(std::memory_order_acquire); }
+
+ private:
+  // Not inlined, as Immortal's.
+  template <class Find>
+  [[gnu::noinline]] const T& FirstGet(Find& find) {
     const internal::CreationLock lock;
     if (is_found_.load(std::memory_order_relaxed)) return value_;
     value_ = find();
@@ -131,9 +145,6 @@ class Once {
     return value_;
   }
 
-  bool IsFound() const { return is_found_.load(std::memory_order_acquire); }
-
- private:
   T value_{};
   std::atomic<bool> is_found_{false};
 };

@@ -110,7 +110,7 @@ class KernelOf<kMakePlan, kRunPlan, std::optional<Plan> (*)(const Params&, std::
  private:
   class Made final : public KernelPlan<Params> {
    public:
-    explicit Made(Plan plan)
+    explicit Made(Plan&& plan)
         : KernelPlan<Params>(plan.path, plan.workspace_size), plan_(std::move(plan)) {}
     void Run(const Params& params, void* workspace) const noexcept override {
       kRunPlan(params, plan_, workspace);

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <cstring>
 #include <string>
 
 #include "base/dtype.h"
@@ -18,6 +19,14 @@ class Dims {
   Dims() = default;
   Dims(const int64_t* values, int rank) : rank_(rank) {
     for (int i = 0; i < rank; ++i) values_[static_cast<size_t>(i)] = values[i];
+  }
+  Dims(const Dims& other) { *this = other; }
+  Dims& operator=(const Dims& other) {
+    constexpr int kUsual = 6;  // few tensors have more axes, and a call copies many shapes
+    rank_ = other.rank_;
+    std::memmove(values_.data(), other.values_.data(), kUsual * sizeof(int64_t));
+    if (rank_ > kUsual) values_ = other.values_;
+    return *this;
   }
   int rank() const { return rank_; }
   const int64_t* data() const { return values_.data(); }
@@ -34,7 +43,7 @@ class Dims {
   std::string ToString() const;
 
  private:
-  std::array<int64_t, kMaxRank> values_{};
+  std::array<int64_t, kMaxRank> values_;  // undefined behind the last axis
   int rank_ = 0;
 };
 

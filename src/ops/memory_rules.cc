@@ -189,7 +189,8 @@ Status Plan::CheckMemory() const {
   PORTACL_RETURN_IF_ERROR(ForTensors(
       [&](int i) { return late && storage(i) == nullptr ? Status() : CheckPlace(i, storage(i)); }));
   PORTACL_RETURN_IF_ERROR(ForTensors([&](int i) {
-    return tensor(i).output ? CheckOwnPlaces(no, tensor(i).name, tensor(i).desc) : Status();
+    const TensorSlot& slot = tensor(i);
+    return slot.output && !slot.dense ? CheckOwnPlaces(no, slot.name, slot.desc) : Status();
   }));
   return late ? Status() : CheckOverlap(storage);
 }

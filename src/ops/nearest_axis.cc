@@ -76,7 +76,7 @@ int64_t NearestIndexRule::operator()(int64_t o) const {
   return at < static_cast<double>(last_) ? static_cast<int64_t>(at) : last_;
 }
 
-NearestTable::NearestTable(int64_t in, int64_t out, double scale, Nearest kind) {
+NearestTable::NearestTable(int64_t in, int64_t out, double scale, Nearest kind, int64_t* place) {
   if (in == 1 && out == 1) {
     static constexpr int64_t kBegin[] = {0, 1};
     axis_ = {.in = 1, .out = 1, .begin = kBegin, .ratio = 1};
@@ -85,8 +85,11 @@ NearestTable::NearestTable(int64_t in, int64_t out, double scale, Nearest kind) 
   const NearestIndexRule rule(in, out, scale, kind);
   const double outputs_per_input =
       scale > 0 ? scale : static_cast<double>(out) / static_cast<double>(in);
-  begin_.resize(static_cast<size_t>(in) + 1);
-  int64_t* const begin = begin_.data();
+  if (place == nullptr) {
+    begin_ = std::make_unique_for_overwrite<int64_t[]>(static_cast<size_t>(in) + 1);
+  }
+  int64_t* const begin = place == nullptr ? begin_.get() : place;
+  begin[0] = 0;
   // To look at every output costs less than a search for each input, unless there are many more.
   if (out / 4 <= in) {
     int64_t i = 1;
@@ -121,13 +124,19 @@ int64_t DepthOf(const base::Dims& dims, int64_t missing) {
   return dims.rank() == 5 ? dims[2] : missing;
 }
 
-// The scales belong to the axes that there are, in order.
+// One allocation for all tables: it costs as much as a small table. The scales belong to the axes
+// that there are, in order.
 NearestTables::NearestTables(const base::Dims& small, const base::Dims& large,
                              const std::array<double, 3>& scales, Nearest rule)
-    : d_(DepthOf(small, 1), DepthOf(large, 1), small.rank() == 5 ? scales[0] : 0.0, rule),
+    : begins_(std::make_unique_for_overwrite<int64_t[]>(
+          size_t{3} + static_cast<size_t>(DepthOf(small, 1)) +
+          static_cast<size_t>(As4D(small, 1)[2]) + static_cast<size_t>(As4D(small, 1)[3]))),
+      d_(DepthOf(small, 1), DepthOf(large, 1), small.rank() == 5 ? scales[0] : 0.0, rule,
+         begins_.get()),
       h_(As4D(small, 1)[2], As4D(large, 1)[2],
-         small.rank() == 3 ? 0.0 : scales[static_cast<size_t>(small.rank() - 4)], rule),
-      w_(As4D(small, 1)[3], As4D(large, 1)[3], scales[static_cast<size_t>(small.rank() - 3)],
-         rule) {}
+         small.rank() == 3 ? 0.0 : scales[static_cast<size_t>(small.rank() - 4)], rule,
+         begins_.get() + d().in + 1),
+      w_(As4D(small, 1)[3], As4D(large, 1)[3], scales[static_cast<size_t>(small.rank() - 3)], rule,
+         begins_.get() + d().in + h().in + 2) {}
 
 }  // namespace portacl::ops

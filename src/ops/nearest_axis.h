@@ -5,7 +5,7 @@
 
 #include <array>
 #include <cstdint>
-#include <vector>
+#include <memory>
 
 #include "base/tensor_desc.h"
 #include "ops/upsample_nearest_exact_params.h"
@@ -44,16 +44,17 @@ class NearestIndexRule {
   bool in_float_;
 };
 
-// Owns the table that a NearestAxis points to.
+// Owns the table that a NearestAxis points to, unless it gets a place for its in + 1 entries.
 class NearestTable {
  public:
-  NearestTable(int64_t in, int64_t out, double scale, Nearest rule = Nearest::kExact);
+  NearestTable(int64_t in, int64_t out, double scale, Nearest rule = Nearest::kExact,
+               int64_t* place = nullptr);
   NearestTable(const NearestTable&) = delete;
   NearestTable& operator=(const NearestTable&) = delete;
   const NearestAxis& axis() const { return axis_; }
 
  private:
-  std::vector<int64_t> begin_;
+  std::unique_ptr<int64_t[]> begin_;
   NearestAxis axis_;
 };
 
@@ -72,6 +73,7 @@ class NearestTables {
   const NearestAxis& w() const { return w_.axis(); }
 
  private:
+  std::unique_ptr<int64_t[]> begins_;
   NearestTable d_;
   NearestTable h_;
   NearestTable w_;

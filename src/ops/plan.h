@@ -80,17 +80,20 @@ struct TensorSlot {
         output(is_output),
         active(is_active),
         updated(is_updated),
-        nonempty(is_active && its_desc.NumElements() != 0) {}
+        elements(its_desc.NumElements()),
+        nonempty(is_active && elements != 0) {}
 
   const char* name;
   base::TensorDesc desc;
   bool output;
   bool active;   // read or written at all; an output that the mask leaves out is not
   bool updated;  // an output that is read as well
+  int64_t elements;
   bool nonempty;
-  ByteSpan span{};                                   // if it has elements
-  int64_t storage_bytes = -1;                        // -1: negative, or more than 64 bits hold
-  std::shared_ptr<base::TensorDesc> found{};         // the caller's view: a run sets its shape
+  bool dense = false;                         // elements in order, without gaps; if it has elements
+  ByteSpan span{};                            // if it has elements
+  int64_t storage_bytes = -1;                 // -1: negative, or more than 64 bits hold
+  std::shared_ptr<base::TensorDesc> found{};  // the caller's view: a run sets its shape
   std::shared_ptr<const base::TensorDesc> packed{};  // the view where `desc` has its bytes
 
   bool has_elements() const { return nonempty; }

@@ -92,10 +92,10 @@ bool IsOnGpu(const base::Kernel<Params>& kernel) {
 
 // "avx512:x2", or the name alone if the plan has no path of its own.
 template <class Params>
-std::string LabelOf(const base::Kernel<Params>& kernel, const base::KernelPlan<Params>& plan) {
-  std::string label = kernel.name;
-  if (*plan.path() != '\0') label.append(1, ':').append(plan.path());
-  return label;
+void SetLabel(const base::Kernel<Params>& kernel, const base::KernelPlan<Params>& plan,
+              std::string* label) {
+  *label = kernel.name;
+  if (*plan.path() != '\0') label->append(1, ':').append(plan.path());
 }
 
 // The plan of the GPU's kernel, and the kernel's name.
@@ -108,7 +108,7 @@ base::Status SelectGpuKernel(const Refusals& refusals, const KernelList<Params>&
     if (!IsOnGpu(*kernel) || !kernel->available()) continue;
     *plan = kernel->plan(params, {});
     if (*plan == nullptr) break;
-    *label = LabelOf(*kernel, **plan);
+    SetLabel(*kernel, **plan, label);
     return {};
   }
   if (const char* const error = cuda::PlanError(); *error != '\0')
@@ -156,7 +156,7 @@ base::Status SelectKernel(const Refusals& refusals, const KernelList<Params>& ke
           forced.name, forced.path);
     }
     if (*plan == nullptr) continue;
-    *label = LabelOf(*kernel, **plan);
+    SetLabel(*kernel, **plan, label);
     return {};
   }
   if (forced.ByName()) return RefusePath(refusals, forced, named);
@@ -197,8 +197,8 @@ base::Status Plan::Choose(const Kernels& kernels, const Params& params, int64_t 
                           PlannedKernel<Params>* kernel) {
   PORTACL_RETURN_IF_ERROR(kernel->Choose(refusals_, kernels, params, &kernel_));
   workspace_size_ = kernel->workspace_size();
-  const int64_t written = tensor(output(0)).desc.NumElements();
-  small_ = tensor(0).desc.NumElements() + written <= small_elements;
+  const int64_t written = tensor(output(0)).elements;
+  small_ = tensor(0).elements <= small_elements - written;  // their sum may pass 64 bits
   return {};
 }
 

@@ -51,9 +51,13 @@ std::string Choices(const FormatWords& formats) {
 SharedChecks::SharedChecks(const Call& call) : call_(call), refusals_(call.op(), call.surface()) {
   for (size_t at = 0; at < call.size(); ++at) {
     const Parameter& parameter = call.parameter(at);
+    if (IsNull(call.argument(at))) {
+      const bool needed = *parameter.name != '\0' && parameter.unset == nullptr;
+      if (needed && missing_ == nullptr) missing_ = parameter.name;
+      continue;
+    }
     if (!IsTensor(parameter.kind)) continue;
     const NamedTensor tensor = {&parameter, std::get<const TensorDesc*>(call.argument(at))};
-    if (tensor.desc == nullptr) continue;
     tensors_[count_++] = tensor;
     const bool refers = !parameter.resized && parameter.dtypes == nullptr;
     if (refers && reference_.desc == nullptr) reference_ = tensor;
@@ -61,12 +65,7 @@ SharedChecks::SharedChecks(const Call& call) : call_(call), refusals_(call.op(),
 }
 
 Status SharedChecks::Nulls() const {
-  for (size_t at = 0; at < call_.size(); ++at) {
-    const Parameter& parameter = call_.parameter(at);
-    if (*parameter.name == '\0' || parameter.unset != nullptr) continue;
-    if (!IsNull(call_.argument(at))) continue;
-    return refusals_.Refuse(Rule::kNull, "{} is null", parameter.name);
-  }
+  if (missing_ != nullptr) return refusals_.Refuse(Rule::kNull, "{} is null", missing_);
   if (!call_.has_workspace_size) return refusals_.Refuse(Rule::kNull, "workspaceSize is null");
   if (!call_.has_executor) return refusals_.Refuse(Rule::kNull, "executor is null");
   return {};

@@ -44,6 +44,8 @@ class SharedChecks {
 
   const Call& call_;
   const Refusals refusals_;
+  // The first argument that is null and must not be, or null.
+  const char* missing_ = nullptr;
   // The tensors that the call has, in the order of the signature.
   std::array<NamedTensor, Signature::kMaxParameters> tensors_;
   size_t count_ = 0;

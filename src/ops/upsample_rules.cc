@@ -206,13 +206,12 @@ Sides SidesOf(const Call& call) {
 std::array<double, 3> UsedScales(const Call& call, const Sides& sides) {
   std::array<double, 3> used = call.scales();
   if (used == std::array<double, 3>{}) return used;
-  const bool fitting = PageRulesOf(call).fitting_scales;
   for (int axis = 0; axis < call.axes(); ++axis) {
     double& scale = used[static_cast<size_t>(axis)];
     const auto in = static_cast<double>(sides.in[axis + 2]);
     const auto out = static_cast<double>(sides.out[axis + 2]);
-    const bool counts =
-        scale > 0 && !AlignCorners(call) && !(fitting && out != std::floor(in * scale));
+    const bool counts = scale > 0 && !AlignCorners(call) &&
+                        (out == std::floor(in * scale) || !PageRulesOf(call).fitting_scales);
     if (!counts) scale = 0;
   }
   return used;

@@ -42,7 +42,7 @@ void NoteWork(Stream& stream, Work& work) {
   };
 }
 
-base::Status Launch(void* stream, Work work) {
+base::Status Launch(void* stream, Work&& work) {
   std::shared_ptr<Stream> found;
   PORTACL_RETURN_IF_ERROR(FindStream(stream, &found));
   NoteWork(*found, work);

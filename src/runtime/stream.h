@@ -52,7 +52,7 @@ struct Work {
 // Puts work on a stream; null is the default stream of the thread's current context. Fails if
 // the handle is not a live stream (ACL_ERROR_RT_INVALID_HANDLE), belongs to another context
 // (_STREAM_CONTEXT), or if the thread has no context (_CONTEXT_NULL).
-base::Status Launch(void* stream, Work work);
+base::Status Launch(void* stream, Work&& work);
 
 // The same for several tasks: all are put there or none.
 base::Status LaunchAll(void* stream, std::list<Work> works);

@@ -152,7 +152,7 @@ void Stream::WakeWaiters() {
   done_changed_.notify_all();
 }
 
-base::Status Stream::Enqueue(Task task) {
+base::Status Stream::Enqueue(Task&& task) {
   task.enqueued = TraceHere();
   Lock lock(mutex_);
   if (closed_) return Error(ACL_ERROR_RT_INVALID_HANDLE, "stream {} is being destroyed", id_);
@@ -313,7 +313,7 @@ void Stream::Help(uint64_t target, Lock& lock) {
 }
 
 // Runs or drops one task; the caller holds the lock and no other task is running.
-void Stream::Execute(Task task, Lock& lock) {
+void Stream::Execute(Task&& task, Lock& lock) {
   busy_ = true;
   ++started_;
   const bool drop = dropping_;

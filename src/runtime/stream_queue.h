@@ -86,7 +86,7 @@ class Stream final : public GateListener,
 
   // ACL_ERROR_RT_INVALID_HANDLE on a closed stream. Throws std::system_error if no thread can be
   // made. If the stream has a recorder, the recorder gets the task instead.
-  base::Status Enqueue(Task task);
+  base::Status Enqueue(Task&& task);
 
   // All of them or none, one behind the other. A recorder gets them one by one.
   base::Status EnqueueAll(std::list<Task> tasks);
@@ -152,7 +152,7 @@ class Stream final : public GateListener,
   void WakeWorker();
   void WakeWaiters();
   void Help(uint64_t target, Lock& lock);
-  void Execute(Task task, Lock& lock);
+  void Execute(Task&& task, Lock& lock);
   base::Status Run(Task& task) const;
   void DropQueue(Lock& lock);
   void WorkerMain();

@@ -117,10 +117,11 @@ struct State {
   std::atomic<bool> decided{false};  // whether the environment has been read
   std::atomic<int> asked{0};         // threads that somebody asked for; 0: nobody did
   std::atomic<int> usual{1};         // threads if nobody asked
+  std::atomic<bool> lent{false};     // whether `host` counts
+  std::atomic<int> prepared{1};      // threads that need no preparing
   Arena* arena = nullptr;            // has room for the largest number ever prepared
   bool ready = false;                // oneTBB has made the objects that it makes once a process
   bool broken = false;               // that has failed
-  bool lent = false;                 // whether `host` counts
   HostPool host;
 };
 constinit State state;
@@ -188,7 +189,11 @@ int OwnThreads() {
   return asked > 0 ? asked : state.usual.load(std::memory_order_relaxed);
 }
 
-bool OnHost() { return state.lent && !own_threads_only; }
+bool OnHost() { return state.lent.load(std::memory_order_relaxed) && !own_threads_only; }
+
+// Whether loops of this thread are the library's own, of a known number of threads. Then
+// OwnThreads() needs no lock, which would be much of a small plan's time.
+bool KnowsOwnThreads() { return state.decided.load(std::memory_order_acquire) && !OnHost(); }
 
 int ThreadsHere() {
   const int own = OwnThreads();
@@ -306,11 +311,13 @@ void PrepareArena(int threads) {
   const std::unique_lock lock(state.mutex);
   if (HasArena(threads)) return;
   // The old one goes first: the smallest control of the process counts.
+  state.prepared.store(1, std::memory_order_relaxed);
   delete state.arena;
   state.arena = nullptr;
   try {
     PrepareOneTbb();
     state.arena = new Arena(threads);
+    state.prepared.store(threads, std::memory_order_release);
   } catch (const std::runtime_error&) {  // no thread; std::bad_alloc is another one
   }
 }
@@ -328,6 +335,7 @@ void TryPrepareThreads() {
 
 int NumThreads() {
   if (forked.load(std::memory_order_relaxed)) return 1;
+  if (KnowsOwnThreads()) return OwnThreads();
   const SharedState shared;
   return ThreadsHere();
 }
@@ -368,6 +376,7 @@ std::string ThreadPoolName() {
 
 void PrepareThreads() {
   if (forked.load(std::memory_order_relaxed) || shares > 0) return;
+  if (KnowsOwnThreads() && OwnThreads() <= state.prepared.load(std::memory_order_acquire)) return;
   int threads = 0;
   {
     const SharedState shared;

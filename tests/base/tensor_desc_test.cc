@@ -3,6 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <numeric>
 #include <set>
 #include <vector>
 
@@ -58,6 +63,21 @@ TensorDesc RandomView(portacl_test::Random& random, int64_t largest_stride) {
     strides[i] = random.Integer(-largest_stride, largest_stride);
   }
   return View(shape, strides, random.Integer(0, 20));
+}
+
+TEST(DimsTest, CopiesEveryAxisOfEveryRank) {
+  std::array<int64_t, kMaxRank> values;
+  std::iota(values.begin(), values.end(), 1);
+  for (int rank = 0; rank <= kMaxRank; ++rank) {
+    const Dims dims(values.data(), rank);
+    const Dims made = dims;
+    Dims assigned(values.data(), kMaxRank - rank);
+    assigned = dims;
+    for (const Dims& copy : {std::cref(made), std::cref<Dims>(assigned)}) {
+      ASSERT_EQ(copy.rank(), rank);
+      EXPECT_TRUE(std::equal(copy.data(), copy.data() + rank, values.begin()));
+    }
+  }
 }
 
 TEST(DimsTest, TextAndEquality) {

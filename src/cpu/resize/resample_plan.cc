@@ -38,16 +38,19 @@ int64_t PowerOfTwo(int64_t least) {
 
 // Adds `axis` to the axes that number planes; inner axes come first. Axes that follow each other in
 // memory become one.
-void AddOuter(ResampleOuter axis, std::vector<ResampleOuter>* outer) {
+template <class F>
+void AddOuter(ResampleOuter axis, ResampleKernelPlan<F>* plan) {
   if (axis.extent == 1) return;
-  if (!outer->empty()) {
-    ResampleOuter& inner = outer->back();
+  const size_t count = plan->outer.size();
+  if (count > 0) {
+    ResampleOuter& inner = plan->outer.back();
     if (axis.input == inner.input * inner.extent && axis.output == inner.output * inner.extent) {
       inner.extent *= axis.extent;
       return;
     }
   }
-  outer->push_back(axis);
+  plan->outer_axes[count] = axis;
+  plan->outer = {plan->outer_axes.data(), count + 1};
 }
 
 // A pixel of few channels is too short to be summed as a row. So its elements become columns, with
@@ -105,17 +108,17 @@ void SetLayout(const Params& p, const ResampleTarget& target, ResampleKernelPlan
   }
   const bool copy =
       p.d.identity && p.h.identity && p.w.identity && !plan->pack_input && !plan->pack_output;
-  if (copy) AddOuter({p.w.to * plan->inner, 1, 1}, &plan->outer);
+  if (copy) AddOuter({p.w.to * plan->inner, 1, 1}, plan);
   if (p.d.identity) {
-    if (p.h.identity) AddOuter({p.h.to, from[3], to[3]}, &plan->outer);
-    AddOuter({p.d.to, from[2], to[2]}, &plan->outer);
+    if (p.h.identity) AddOuter({p.h.to, from[3], to[3]}, plan);
+    AddOuter({p.d.to, from[2], to[2]}, plan);
   }
-  if (!pixels) AddOuter({p.c, from[1], to[1]}, &plan->outer);
-  AddOuter({p.n, from[0], to[0]}, &plan->outer);
+  if (!pixels) AddOuter({p.c, from[1], to[1]}, plan);
+  AddOuter({p.n, from[0], to[0]}, plan);
   if (copy && !plan->outer.empty() && plan->outer[0].input == 1 && plan->outer[0].output == 1) {
     plan->w.from = plan->w.to = plan->outer[0].extent;  // rows that follow each other are one
     plan->inner = plan->input_w = plan->output_w = 1;
-    plan->outer.erase(plan->outer.begin());
+    plan->outer = plan->outer.subspan(1);
   }
   for (const ResampleOuter& axis : plan->outer) plan->planes *= axis.extent;
   if (p.d.identity) plan->d = ResampleTaps<F>();
@@ -360,17 +363,22 @@ template <class F>
 void CutColumns(int64_t columns, ResampleKernelPlan<F>* plan) {
   const ResampleTaps<F>& w = plan->w;
   const int64_t tiles = std::max<int64_t>(1, w.to / columns);
-  plan->tiles.clear();
+  ResampleTile* tile = &plan->one_tile;
+  if (tiles > 1) {
+    plan->many_tiles = std::make_unique<ResampleTile[]>(static_cast<size_t>(tiles));
+    tile = plan->many_tiles.get();
+  }
+  plan->tiles = {tile, static_cast<size_t>(tiles)};
   for (int64_t i = 0; i < tiles; ++i) {
     const int64_t w0 = i * columns, w1 = i + 1 == tiles ? w.to : w0 + columns;
     const auto [from, end] =
         plan->pack_input ? std::array<int64_t, 2>{0, w.from} : plan->Sources(w, w0, w1);
-    plan->tiles.push_back({.w0 = w0,
-                           .w1 = w1,
-                           .from = from,
-                           .end = end,
-                           .width = (w1 - w0) * plan->inner,
-                           .from_width = (end - from) * plan->inner});
+    *tile++ = {.w0 = w0,
+               .w1 = w1,
+               .from = from,
+               .end = end,
+               .width = (w1 - w0) * plan->inner,
+               .from_width = (end - from) * plan->inner};
   }
 }
 
@@ -544,7 +552,7 @@ static Params ColumnsAsRows(const Params& params) {
 template <class F>
 static ResampleKernelPlan<F>* Describe(const Params& p, bool backward, const ResampleTarget& target,
                                        ResamplePlan* plan) {
-  auto made = std::make_unique<ResampleKernelPlan<F>>();
+  auto made = std::make_unique_for_overwrite<ResampleKernelPlan<F>>();
   auto* const mine = made.get();
   plan->way = std::move(made);
   mine->backward = p.backward;

@@ -99,7 +99,8 @@ struct ResampleRing {
   std::span<int64_t> used;            // sources, ascending
   std::span<int64_t> place;           // of each tap's source
   // Of each destination, the places of its taps; first > last: none.
-  std::span<int64_t> first, last;
+  const int64_t* first = nullptr;
+  const int64_t* last = nullptr;
   int64_t flight = 1;  // places that one destination's taps span at most
 };
 
@@ -138,8 +139,8 @@ ResampleRing RingOf(const ResampleTaps<F>& taps) {
   ring.flight = flight;
   ring.used = {used, static_cast<size_t>(last_used + 1)};
   ring.place = {place, count};
-  ring.first = {firsts, to};
-  ring.last = {lasts, to};
+  ring.first = firsts;
+  ring.last = lasts;
   return ring;
 }
 
@@ -227,7 +228,9 @@ struct ResampleRuns {
 // "planes": the few used elements of planes are transposed in registers, so that all axes are outer
 // axes.
 struct ResamplePlanes {
-  std::array<ResamplePart, 3> parts;              // the tables of D, H and W
+  // Owns the tables of D, H and W. By itself: a kernel plan above 1 KiB would cost small calls of
+  // other paths a slow allocation (glibc).
+  std::unique_ptr<std::array<ResamplePart, 3>> parts;
   ResampleRuns from, to, clear;                   // used on both sides; runs of gradInput to zero
   bool from_vectors = false, to_vectors = false;  // planes of single elements follow each other
   int64_t from_step = 0;  // elements between sources of neighbouring planes; 0: it differs
@@ -271,8 +274,10 @@ struct ResampleKernelPlan {
   std::vector<int64_t> flat_start, flat_source;  // of w, where elements of pixels are columns
   std::vector<F> flat_weight;
 
-  // Planes are numbered through these axes: N, C and axes that are identities.
-  std::vector<ResampleOuter> outer;
+  // Planes are numbered through these axes: N, C and axes that are identities, W at most. They and
+  // a single tile stand in the plan, because an allocation is seen in a small call.
+  std::span<ResampleOuter> outer;
+  std::array<ResampleOuter, 5> outer_axes;
   int64_t planes = 1;
   int64_t inner = 1;  // elements that stand at a column: the channels of a pixel, or 1
   int64_t input_d = 0, input_h = 0, input_w = 1;  // strides; a stride of w counts columns
@@ -288,7 +293,9 @@ struct ResampleKernelPlan {
 
   // Boxes: planes x strips x tiles. Where planes are rows, strips are of these.
   int64_t strip_rows = 1;
-  std::vector<ResampleTile> tiles;
+  std::span<const ResampleTile> tiles;
+  ResampleTile one_tile;
+  std::unique_ptr<ResampleTile[]> many_tiles;
   int64_t slots = 1;  // threads
 
   int64_t batch = 1;        // rows that W takes at a time

@@ -177,7 +177,7 @@ std::optional<ResamplePlanes> MakePlanes(const ResampleTarget& target,
   planes.to = used.ToRuns(*plan);
   if (to) planes.clear = UsedPlane<F>(*plan, true, false).ToRuns(*plan);
   plan->d = used.taps[0], plan->h = used.taps[1], plan->w = used.taps[2];
-  planes.parts = std::move(used.parts);
+  planes.parts = std::make_unique<std::array<ResamplePart, 3>>(std::move(used.parts));
   const bool one = plan->outer.size() == 1;
   planes.from_step = one ? plan->outer[0].input : 0;
   planes.from_vectors = planes.from.length == 1 && one && plan->outer[0].input == 1;
