@@ -66,7 +66,7 @@ HWY_INLINE hn::Vec<Bytes> SumOf(const int32_t* weight, int64_t taps, int32_t shi
   const auto zero = hn::Zero(d);
   auto a = hn::Set(ds, 1 << (shift - 1)), b = a, c = a, e = a;
   auto upper_a = hn::Zero(ds), upper_b = upper_a, upper_c = upper_a, upper_e = upper_a;
-  for (int64_t k = 0; k < taps; k += 2) {
+  const auto add_two = [&](int64_t k) PORTACL_INLINE_LAMBDA {
     const auto x = load(k), y = load(k + 1);
     const auto weights = hn::Set(ds, weight[k]);
     const auto upper = hn::Set(ds, weight[k + 1]);
@@ -81,7 +81,13 @@ HWY_INLINE hn::Vec<Bytes> SumOf(const int32_t* weight, int64_t taps, int32_t shi
     add(hn::InterleaveUpper(d, low, zero), b, upper_b);
     add(hn::InterleaveLower(d, high, zero), c, upper_c);
     add(hn::InterleaveUpper(d, high, zero), e, upper_e);
+  };
+  int64_t k = 0;
+  for (; k + 4 <= taps; k += 4) {  // sums of one turn would be moved to other registers
+    add_two(k);
+    add_two(k + 2);
   }
+  if (k < taps) add_two(k);
   static_assert(ops::kUpperPart == 1 << 12);
   const auto rounded = [&](auto sum, auto upper_sum) PORTACL_INLINE_LAMBDA {
     if constexpr (kUpper) sum = hn::Add(sum, hn::ShiftLeft<12>(upper_sum));
@@ -159,6 +165,18 @@ HWY_INLINE hn::Vec<D> LoadBlocks(D d, size_t first, const Block& block) {
   }
 }
 
+// The reverse: store(i, block i).
+template <class D, class Store>
+HWY_INLINE void StoreBlocks(D d, size_t first, hn::Vec<D> v, const Store& store) {
+  if constexpr (N == 16 || sizeof(hn::TFromD<D>) * hn::MaxLanes(d) == 16) {
+    store(first, v);
+  } else {
+    const hn::Half<D> half;
+    StoreBlocks(half, first, hn::LowerHalf(half, v), store);
+    StoreBlocks(half, first + hn::MaxLanes(d) / 32, hn::UpperHalf(half, v), store);
+  }
+}
+
 // Sources [first, first + 16) of N rows, to 16 columns at `to`. Reads nothing beyond `end` sources.
 HWY_INLINE void RowsToByteColumns(const uint8_t* const* from, int64_t first, int64_t end,
                                   uint8_t* to) {
@@ -183,21 +201,23 @@ HWY_INLINE void RowsToByteColumns(const uint8_t* const* from, int64_t first, int
 HWY_INLINE void ByteColumnsToRows(const uint8_t* from, int64_t columns, uint8_t* const* to,
                                   int64_t at, int64_t rows) {
   const Bytes d;
-  const hn::CappedTag<uint8_t, 16> block;
-  HWY_ALIGN uint8_t lanes[N];
-  TransposeBlocksOfBytes(
-      [&](size_t i)
-          PORTACL_INLINE_LAMBDA { return hn::Load(d, from + static_cast<int64_t>(i) * N); },
-      [&](size_t j, auto v) PORTACL_INLINE_LAMBDA {
-        hn::Store(v, d, lanes);
-        for (int64_t r = static_cast<int64_t>(j), q = 0; r < rows; r += 16, q += 16) {
-          if (columns == kByteColumns) {
-            hn::StoreU(hn::Load(block, lanes + q), block, to[r] + at);
-          } else {
-            std::memcpy(to[r] + at, lanes + q, static_cast<size_t>(columns));
-          }
-        }
+  const auto load = [&](size_t i) PORTACL_INLINE_LAMBDA {
+    return hn::Load(d, from + static_cast<int64_t>(i) * N);
+  };
+  if (columns == kByteColumns && rows == N) {
+    return TransposeBlocksOfBytes(load, [&](size_t j, auto v) PORTACL_INLINE_LAMBDA {
+      StoreBlocks(d, 0, v, [&](size_t q, auto part) PORTACL_INLINE_LAMBDA {
+        hn::StoreU(part, hn::CappedTag<uint8_t, 16>(), to[j + 16 * q] + at);
       });
+    });
+  }
+  HWY_ALIGN uint8_t lanes[N * kByteColumns];
+  TransposeBlocksOfBytes(load, [&](size_t j, auto v) PORTACL_INLINE_LAMBDA {
+    hn::Store(v, d, lanes + static_cast<int64_t>(j) * N);
+  });
+  for (int64_t r = 0; r < rows; ++r) {
+    std::memcpy(to[r] + at, lanes + r % 16 * N + r / 16 * 16, static_cast<size_t>(columns));
+  }
 }
 
 template <bool kUpper>
