@@ -104,8 +104,7 @@ struct Plan : base::PathPlan<std::monostate> {
   std::array<Table<int32_t>, kAxes> tables;
 };
 
-template <class Params>
-std::optional<Plan> PlanOf(const Params& p,
+std::optional<Plan> PlanOf(const ops::NearestParams& p,
                            std::vector<int32_t> (*table)(const ops::NearestAxis&)) {
   if (!FitsTables(p.d) || !FitsTables(p.h) || !FitsTables(p.w)) return std::nullopt;
   Plan plan;
@@ -114,17 +113,18 @@ std::optional<Plan> PlanOf(const Params& p,
 }
 
 template <class T, template <class, int> class Body>
-void RunAs(const Plan& plan, const void* from, const Strides& from_stride, void* to,
-           const Strides& to_stride, const Place& extents) {
+void RunAs(const Plan& plan, const ops::NearestParams& p, const Place& extents) {
+  const Strides from_stride = StridesOf(p.from_stride, p.from_depth_stride);
+  const Strides to_stride = StridesOf(p.to_stride, p.to_depth_stride);
   const AxisTables tables = {plan.tables[0].data(), plan.tables[1].data(), plan.tables[2].data()};
   const auto run = [&]<int kWidth>(std::integral_constant<int, kWidth> /*width*/) {
     Place items = extents;
     items.w /= kWidth;
     const Items all(items, ChannelsFastest(to_stride, extents.c));
-    Launch(all.count(), Body<T, kWidth>{all, tables, static_cast<const T*>(from),
-                                        static_cast<T*>(to), from_stride, to_stride});
+    Launch(all.count(), Body<T, kWidth>{all, tables, static_cast<const T*>(p.from),
+                                        static_cast<T*>(p.to), from_stride, to_stride});
   };
-  if (PacksFit<T>(to, to_stride, extents.w)) {
+  if (PacksFit<T>(p.to, to_stride, extents.w)) {
     run(std::integral_constant<int, kPack<T>>());
   } else {
     run(std::integral_constant<int, 1>());
@@ -138,9 +138,7 @@ std::optional<Plan> PlanForward(const ops::UpsampleNearestExactParams& p, std::s
 
 void RunForward(const ops::UpsampleNearestExactParams& p, const Plan& plan, void*) {
   base::DispatchFloating(p.dtype, [&](auto tag) {
-    RunAs<typename decltype(tag)::type, Copy>(
-        plan, p.input, StridesOf(p.input_stride, p.input_depth_stride), p.output,
-        StridesOf(p.output_stride, p.output_depth_stride), {p.n, p.c, p.d.out, p.h.out, p.w.out});
+    RunAs<typename decltype(tag)::type, Copy>(plan, p, {p.n, p.c, p.d.out, p.h.out, p.w.out});
   });
 }
 
@@ -151,10 +149,7 @@ std::optional<Plan> PlanBackward(const ops::UpsampleNearestExactBackwardParams& 
 
 void RunBackward(const ops::UpsampleNearestExactBackwardParams& p, const Plan& plan, void*) {
   base::DispatchFloating(p.dtype, [&](auto tag) {
-    RunAs<typename decltype(tag)::type, Sum>(
-        plan, p.grad_output, StridesOf(p.grad_output_stride, p.grad_output_depth_stride),
-        p.grad_input, StridesOf(p.grad_input_stride, p.grad_input_depth_stride),
-        {p.n, p.c, p.d.in, p.h.in, p.w.in});
+    RunAs<typename decltype(tag)::type, Sum>(plan, p, {p.n, p.c, p.d.in, p.h.in, p.w.in});
   });
 }
 

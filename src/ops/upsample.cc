@@ -118,32 +118,6 @@ class ResamplePlan final : public Plan {
 
 // ---- nearest ------------------------------------------------------------------------------------
 
-// The names of the read and the written tensor in either direction's parameters.
-struct Ends {
-  const void*& from;
-  void*& to;
-  std::array<int64_t, 4>& from_stride;
-  std::array<int64_t, 4>& to_stride;
-  int64_t& from_depth_stride;
-  int64_t& to_depth_stride;
-};
-Ends EndsOf(UpsampleNearestExactParams& p) {
-  return {p.input,
-          p.output,
-          p.input_stride,
-          p.output_stride,
-          p.input_depth_stride,
-          p.output_depth_stride};
-}
-Ends EndsOf(UpsampleNearestExactBackwardParams& p) {
-  return {p.grad_output,
-          p.grad_input,
-          p.grad_output_stride,
-          p.grad_input_stride,
-          p.grad_output_depth_stride,
-          p.grad_input_depth_stride};
-}
-
 template <class Params>
 class NearestPlan final : public Plan {
  public:
@@ -157,11 +131,10 @@ class NearestPlan final : public Plan {
     params_.dtype = call.input(0)->dtype;
     params_.n = shape[0];
     params_.c = shape[1];
-    const Ends ends = EndsOf(params_);
-    ends.from_stride = As4D(from, 0);
-    ends.to_stride = As4D(to, 0);
-    ends.from_depth_stride = DepthOf(from, 0);
-    ends.to_depth_stride = DepthOf(to, 0);
+    params_.from_stride = As4D(from, 0);
+    params_.to_stride = As4D(to, 0);
+    params_.from_depth_stride = DepthOf(from, 0);
+    params_.to_depth_stride = DepthOf(to, 0);
   }
 
   Status Make() {
@@ -182,9 +155,8 @@ class NearestPlan final : public Plan {
 
   void Run(const Elements& elements, void* workspace) const noexcept override {
     Params params = params_;
-    const Ends ends = EndsOf(params);
-    ends.from = elements[0];
-    ends.to = elements[1];
+    params.from = elements[0];
+    params.to = elements[1];
     chosen_.Run(params, workspace);
   }
 

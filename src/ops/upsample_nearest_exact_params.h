@@ -1,4 +1,4 @@
-// Parameters of the kernels of nearest-exact and of its gradient.
+// Parameters of the kernels of nearest and nearest-exact, and of their gradients.
 #ifndef PORTACL_OPS_UPSAMPLE_NEAREST_EXACT_PARAMS_H_
 #define PORTACL_OPS_UPSAMPLE_NEAREST_EXACT_PARAMS_H_
 
@@ -20,39 +20,29 @@ struct NearestAxis {
 };
 
 // (N, C, D, H, W); operators of fewer axes have D = 1 and H = 1. Strides in elements, any sign; 0
-// only in inputs. Arrays hold N, C, H and W; D has its own.
-struct UpsampleNearestExactParams {
+// only in `from`. Arrays hold N, C, H and W; D has its own.
+struct NearestParams {
   base::DType dtype = base::DType::kFloat;
   int64_t n = 0;
   int64_t c = 0;
   NearestAxis d{};
-  NearestAxis h;
-  NearestAxis w;
-  const void* input = nullptr;  // (n, c, d.in, h.in, w.in): element (0, 0, 0, 0, 0)
-  void* output = nullptr;       // (n, c, d.out, h.out, w.out)
-  std::array<int64_t, 4> input_stride{};
-  std::array<int64_t, 4> output_stride{};
-  int64_t input_depth_stride = 0;
-  int64_t output_depth_stride = 0;
+  NearestAxis h{};
+  NearestAxis w{};
+  const void* from = nullptr;  // the element (0, 0, 0, 0, 0)
+  void* to = nullptr;
+  std::array<int64_t, 4> from_stride{};
+  std::array<int64_t, 4> to_stride{};
+  int64_t from_depth_stride = 0;
+  int64_t to_depth_stride = 0;
 };
 
-// grad_input[n, c, k, i, j] = sum of grad_output[n, c, od, oh, ow] over od in the sources of k, oh
-// of i, ow of j. The sum is made in row-major (od, oh, ow) order from +0, in float (double for
-// double), and rounded once. Operators of fewer axes have D = 1 and H = 1.
-struct UpsampleNearestExactBackwardParams {
-  base::DType dtype = base::DType::kFloat;
-  int64_t n = 0;
-  int64_t c = 0;
-  NearestAxis d{};
-  NearestAxis h;
-  NearestAxis w;
-  const void* grad_output = nullptr;            // (n, c, d.out, h.out, w.out): the first element
-  void* grad_input = nullptr;                   // (n, c, d.in, h.in, w.in)
-  std::array<int64_t, 4> grad_output_stride{};  // of n, c, h, w; in elements, any sign, 0 allowed
-  std::array<int64_t, 4> grad_input_stride{};   // of n, c, h, w; in elements, any sign, no overlap
-  int64_t grad_output_depth_stride = 0;
-  int64_t grad_input_depth_stride = 0;
-};
+// From the input (n, c, d.in, h.in, w.in) to the output (n, c, d.out, h.out, w.out).
+struct UpsampleNearestExactParams : NearestParams {};
+
+// From gradOutput, which has the output's shape, to gradInput. gradInput[n, c, k, i, j] = sum of
+// gradOutput[n, c, od, oh, ow] over od in the sources of k, oh of i, ow of j. The sum is
+// made in row-major (od, oh, ow) order from +0, in float (double for double), and rounded once.
+struct UpsampleNearestExactBackwardParams : NearestParams {};
 
 }  // namespace portacl::ops
 

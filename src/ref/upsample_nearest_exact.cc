@@ -13,8 +13,8 @@ namespace portacl::ref {
 namespace {
 
 // Calls body(n, c, k, i) for each row of the small side: plane k, row i.
-template <class Params, class Body>
-void ForInputRows(const Params& p, const Body& body) {
+template <class Body>
+void ForInputRows(const ops::NearestParams& p, const Body& body) {
   // A thread gets some microseconds of rows.
   const int64_t outputs = p.w.out * (1 + p.h.out / p.h.in) * (1 + p.d.out / p.d.in);
   const int64_t grain = 1 + 8192 / outputs;
@@ -28,8 +28,8 @@ void ForInputRows(const Params& p, const Body& body) {
 }
 
 // Calls body(od, oh, ow), row-major, for the large-side elements of the small-side element `at`.
-template <class Params, class Body>
-void ForSources(const Params& p, const std::array<int64_t, 3>& at, const Body& body) {
+template <class Body>
+void ForSources(const ops::NearestParams& p, const std::array<int64_t, 3>& at, const Body& body) {
   const auto [k, i, j] = at;
   for (int64_t od = p.d.begin[k]; od < p.d.begin[k + 1]; ++od) {
     for (int64_t oh = p.h.begin[i]; oh < p.h.begin[i + 1]; ++oh) {
@@ -40,17 +40,15 @@ void ForSources(const Params& p, const std::array<int64_t, 3>& at, const Body& b
 
 template <class T>
 void Run(const ops::UpsampleNearestExactParams& p) {
-  const auto* input = static_cast<const T*>(p.input);
-  auto* output = static_cast<T*>(p.output);
-  const auto& from = p.input_stride;
-  const auto& to = p.output_stride;
-
+  const auto& from = p.from_stride;
+  const auto& to = p.to_stride;
   ForInputRows(p, [&](int64_t n, int64_t c, int64_t k, int64_t i) {
-    const T* in = input + n * from[0] + c * from[1] + k * p.input_depth_stride + i * from[2];
-    T* volume = output + n * to[0] + c * to[1];
+    const T* in = static_cast<const T*>(p.from) + n * from[0] + c * from[1] +
+                  k * p.from_depth_stride + i * from[2];
+    T* volume = static_cast<T*>(p.to) + n * to[0] + c * to[1];
     for (int64_t j = 0; j < p.w.in; ++j) {
       ForSources(p, {k, i, j}, [&](int64_t od, int64_t oh, int64_t ow) {
-        volume[od * p.output_depth_stride + oh * to[2] + ow * to[3]] = in[j * from[3]];
+        volume[od * p.to_depth_stride + oh * to[2] + ow * to[3]] = in[j * from[3]];
       });
     }
   });
@@ -58,18 +56,15 @@ void Run(const ops::UpsampleNearestExactParams& p) {
 
 template <class T>
 void Run(const ops::UpsampleNearestExactBackwardParams& p) {
-  const auto* grad_output = static_cast<const T*>(p.grad_output);
-  auto* grad_input = static_cast<T*>(p.grad_input);
-  const auto& from = p.grad_output_stride;
-  const auto& to = p.grad_input_stride;
-
+  const auto& from = p.from_stride;
+  const auto& to = p.to_stride;
   ForInputRows(p, [&](int64_t n, int64_t c, int64_t k, int64_t i) {
-    const T* volume = grad_output + n * from[0] + c * from[1];
-    T* out = grad_input + n * to[0] + c * to[1] + k * p.grad_input_depth_stride + i * to[2];
+    const T* volume = static_cast<const T*>(p.from) + n * from[0] + c * from[1];
+    T* out = static_cast<T*>(p.to) + n * to[0] + c * to[1] + k * p.to_depth_stride + i * to[2];
     for (int64_t j = 0; j < p.w.in; ++j) {
       base::ComputeType<T> sum = 0;
       ForSources(p, {k, i, j}, [&](int64_t od, int64_t oh, int64_t ow) {
-        sum += base::Widen(volume[od * p.grad_output_depth_stride + oh * from[2] + ow * from[3]]);
+        sum += base::Widen(volume[od * p.from_depth_stride + oh * from[2] + ow * from[3]]);
       });
       out[j * to[3]] = base::Narrow<T>(sum);
     }

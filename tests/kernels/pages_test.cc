@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 #include <vector>
 
 #include "cpu/machine/named_machines.h"
@@ -95,7 +96,7 @@ TEST(Pages, OnlyDenseTensorsHaveBytes) {
 // Runs every kernel of the list, by one path, into new pages and into pages that are there.
 template <class Kernels, class Params>
 void CheckNewMemory(const Kernels& kernels, const char* path, const Params& params,
-                    void* Params::*result) {
+                    std::type_identity_t<void * Params::*> result) {
   for (const auto& kernel : kernels) {
     if (!kernel.available()) continue;
     for (const bool past_the_caches : {false, true}) {
@@ -123,18 +124,18 @@ TEST(Pages, JoinedPlanesInNewMemoryAreTheSame) {
   std::vector<float> sources(size_t{kPlanes} * 4);
   for (size_t i = 0; i < sources.size(); ++i) sources[i] = static_cast<float>(i % 251) - 125;
   const ops::UpsampleNearestExactBackwardParams params = {
-      .dtype = base::DType::kFloat,
-      .n = 1,
-      .c = kPlanes,
-      .d = plane.axis(),
-      .h = axis.axis(),
-      .w = axis.axis(),
-      .grad_output = sources.data(),
-      .grad_input = nullptr,
-      .grad_output_stride = {4 * kPlanes, 4, 2, 1},
-      .grad_input_stride = {256 * kPlanes, 256, 16, 1}};
+      {.dtype = base::DType::kFloat,
+       .n = 1,
+       .c = kPlanes,
+       .d = plane.axis(),
+       .h = axis.axis(),
+       .w = axis.axis(),
+       .from = sources.data(),
+       .to = nullptr,
+       .from_stride = {4 * kPlanes, 4, 2, 1},
+       .to_stride = {256 * kPlanes, 256, 16, 1}}};
   CheckNewMemory(UpsampleNearestExactBackwardKernels(), "scatter", params,
-                 &ops::UpsampleNearestExactBackwardParams::grad_input);
+                 &ops::UpsampleNearestExactBackwardParams::to);
 }
 
 TEST(Pages, NearestResultsInNewMemoryAreTheSame) {
@@ -151,30 +152,30 @@ TEST(Pages, NearestResultsInNewMemoryAreTheSame) {
                  : std::array<int64_t, 4>{c * extent * extent, extent * extent, extent, 1};
     };
     const ops::UpsampleNearestExactBackwardParams backward = {
-        .dtype = base::DType::kFloat,
-        .n = 1,
-        .c = 64,
-        .d = plane.axis(),
-        .h = axis.axis(),
-        .w = axis.axis(),
-        .grad_output = sources.data(),
-        .grad_input = nullptr,
-        .grad_output_stride = strides(64, 2 * kSmall),
-        .grad_input_stride = strides(64, kSmall)};
+        {.dtype = base::DType::kFloat,
+         .n = 1,
+         .c = 64,
+         .d = plane.axis(),
+         .h = axis.axis(),
+         .w = axis.axis(),
+         .from = sources.data(),
+         .to = nullptr,
+         .from_stride = strides(64, 2 * kSmall),
+         .to_stride = strides(64, kSmall)}};
     CheckNewMemory(UpsampleNearestExactBackwardKernels(), channels_last ? "channels_last" : "x2",
-                   backward, &ops::UpsampleNearestExactBackwardParams::grad_input);
-    const ops::UpsampleNearestExactParams forward = {.dtype = base::DType::kFloat,
-                                                     .n = 1,
-                                                     .c = 16,
-                                                     .d = plane.axis(),
-                                                     .h = axis.axis(),
-                                                     .w = axis.axis(),
-                                                     .input = sources.data(),
-                                                     .output = nullptr,
-                                                     .input_stride = strides(16, kSmall),
-                                                     .output_stride = strides(16, 2 * kSmall)};
+                   backward, &ops::UpsampleNearestExactBackwardParams::to);
+    const ops::UpsampleNearestExactParams forward = {{.dtype = base::DType::kFloat,
+                                                      .n = 1,
+                                                      .c = 16,
+                                                      .d = plane.axis(),
+                                                      .h = axis.axis(),
+                                                      .w = axis.axis(),
+                                                      .from = sources.data(),
+                                                      .to = nullptr,
+                                                      .from_stride = strides(16, kSmall),
+                                                      .to_stride = strides(16, 2 * kSmall)}};
     CheckNewMemory(UpsampleNearestExactKernels(), channels_last ? "channels_last" : "permute",
-                   forward, &ops::UpsampleNearestExactParams::output);
+                   forward, &ops::UpsampleNearestExactParams::to);
   }
 }
 

@@ -69,8 +69,8 @@ TEST_F(PyTorchNearest, EverySizePairUpTo96HasPyTorchsBits) {
           std::vector<double> scales;
           if (scaled) scales = {static_cast<double>(out) / static_cast<double>(in)};
           Tensor grad_input(element, {1, 1, in});
-          ASSERT_TRUE(RunNearestBackward(portacl::ref::kUpsampleNearestExactBackward, grad_output,
-                                         scales, &grad_input));
+          ASSERT_TRUE(RunNearest(portacl::ref::kUpsampleNearestExactBackward, grad_output, scales,
+                                 &grad_input));
           crc = Crc32(grad_input.data(), grad_input.storage_bytes(), crc);
         }
         EXPECT_EQ(crc, pairs[at++]) << element << " I = " << in << (scaled ? " with scales" : "");
@@ -88,8 +88,8 @@ TEST_F(PyTorchNearest, StoredCasesHavePyTorchsBits) {
     const Tensor grad_output =
         UniformTensor(element, c.at("grad_output").get<Shape>(), c.at("seed"), -1, 1, layout);
     Tensor grad_input(element, c.at("grad_input").get<Shape>(), layout);
-    ASSERT_TRUE(RunNearestBackward(portacl::ref::kUpsampleNearestExactBackward, grad_output,
-                                   c.at("scales").get<std::vector<double>>(), &grad_input));
+    ASSERT_TRUE(RunNearest(portacl::ref::kUpsampleNearestExactBackward, grad_output,
+                           c.at("scales").get<std::vector<double>>(), &grad_input));
     Tensor want(element, grad_input.shape());
     const NpyArray& stored = goldens_.at("case" + std::to_string(index++));
     ASSERT_EQ(stored.bytes.size(), want.storage_bytes());

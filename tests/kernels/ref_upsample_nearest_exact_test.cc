@@ -182,8 +182,8 @@ TEST_P(RefNearestExact, BackwardHasTheContractsBitsInEveryLayout) {
         Tensor grad_output(GetParam(), shapes.large, from);
         grad_output.FillUniform(random, -1, 1);
         Tensor grad_input(GetParam(), shapes.small, to);
-        ASSERT_TRUE(RunNearestBackward(kUpsampleNearestExactBackward, grad_output, shapes.scales,
-                                       &grad_input));
+        ASSERT_TRUE(
+            RunNearest(kUpsampleNearestExactBackward, grad_output, shapes.scales, &grad_input));
         EXPECT_TRUE(
             BitIdentical(grad_input, NearestBackward(grad_output, shapes.small, shapes.scales)));
         EXPECT_TRUE(grad_input.GuardsIntact());
@@ -216,7 +216,7 @@ TEST_P(RefNearestExact, NaNAndInfinityFollowIeeeArithmetic) {
   grad_output.Fill({infinity, 1, -infinity, 2, infinity, 3, std::nan(""), 4,  //
                     1, 1, 1, 1, -infinity, 1, 1, 1});
   Tensor grad_input(GetParam(), {1, 1, 1, 4});
-  ASSERT_TRUE(RunNearestBackward(kUpsampleNearestExactBackward, grad_output, {}, &grad_input));
+  ASSERT_TRUE(RunNearest(kUpsampleNearestExactBackward, grad_output, {}, &grad_input));
   EXPECT_EQ(grad_input.Get(0), infinity);
   EXPECT_EQ(grad_input.Get(1), -infinity);
   EXPECT_TRUE(std::isnan(grad_input.Get(2)));
@@ -227,7 +227,7 @@ TEST_P(RefNearestExact, SumsStartFromPlusZero) {
   Tensor grad_output(GetParam(), {1, 1, 4});
   grad_output.Fill(-0.0);
   Tensor grad_input(GetParam(), {1, 1, 2});
-  ASSERT_TRUE(RunNearestBackward(kUpsampleNearestExactBackward, grad_output, {}, &grad_input));
+  ASSERT_TRUE(RunNearest(kUpsampleNearestExactBackward, grad_output, {}, &grad_input));
   EXPECT_FALSE(std::signbit(grad_input.Get(0)));
 }
 

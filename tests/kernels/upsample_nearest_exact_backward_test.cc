@@ -19,12 +19,6 @@ struct Backward {
   static constexpr bool kReadsLarge = true;
   static auto Kernels() { return cpu::UpsampleNearestExactBackwardKernels(); }
   static const base::Kernel<Params>& Reference() { return ref::kUpsampleNearestExactBackward; }
-  static void SetTensors(const GuardedTensor& from, const GuardedTensor& to, Params* params) {
-    params->grad_output = from.origin();
-    params->grad_input = to.origin();
-    params->grad_output_stride = from.strides();
-    params->grad_input_stride = to.strides();
-  }
 };
 
 TEST(UpsampleNearestExactBackwardKernels, EqualReferenceOnRandomCases) {
@@ -279,13 +273,13 @@ TEST(UpsampleNearestExactBackwardKernels, JoinSmallPlanesOnly) {
   const auto joined = [](int64_t c, int64_t in, int64_t out, int64_t gap = 0) {
     const NearestTable axis(in, out), one(1, 1);
     const ops::UpsampleNearestExactBackwardParams p = {
-        .n = 1,
-        .c = c,
-        .d = one.axis(),
-        .h = axis.axis(),
-        .w = axis.axis(),
-        .grad_output_stride = {c * out * out, out * out, out, 1},
-        .grad_input_stride = {c * (in * in + gap), in * in + gap, in, 1}};
+        {.n = 1,
+         .c = c,
+         .d = one.axis(),
+         .h = axis.axis(),
+         .w = axis.axis(),
+         .from_stride = {c * out * out, out * out, out, 1},
+         .to_stride = {c * (in * in + gap), in * in + gap, in, 1}}};
     const auto plan = cpu::PlanNearestBackward(p, 4, {8, 8, true}, "");
     EXPECT_TRUE(plan && std::string(plan->path) == "scatter") << c << " " << in << " " << out;
     const auto& mine = std::get<cpu::NearestBackwardKernelPlan>(plan->way);

@@ -18,12 +18,6 @@ struct Forward {
   static constexpr bool kReadsLarge = false;
   static auto Kernels() { return cpu::UpsampleNearestExactKernels(); }
   static const base::Kernel<Params>& Reference() { return ref::kUpsampleNearestExact; }
-  static void SetTensors(const GuardedTensor& from, const GuardedTensor& to, Params* params) {
-    params->input = from.origin();
-    params->output = to.origin();
-    params->input_stride = from.strides();
-    params->output_stride = to.strides();
-  }
 };
 
 TEST(UpsampleNearestExactKernels, EqualReferenceOnRandomCases) {
@@ -117,13 +111,13 @@ TEST(UpsampleNearestExactKernels, EqualReferenceOfOneColumn) {
 TEST(UpsampleNearestExactKernels, JoinSmallPlanes) {
   const NearestTable axis(3, 5), one(1, 1);
   for (const int64_t gap : {0, 1}) {
-    const ops::UpsampleNearestExactParams p = {.n = 1,
-                                               .c = 40,
-                                               .d = one.axis(),
-                                               .h = axis.axis(),
-                                               .w = axis.axis(),
-                                               .input_stride = {360, 9, 3, 1},
-                                               .output_stride = {40 * (25 + gap), 25 + gap, 5, 1}};
+    const ops::UpsampleNearestExactParams p = {{.n = 1,
+                                                .c = 40,
+                                                .d = one.axis(),
+                                                .h = axis.axis(),
+                                                .w = axis.axis(),
+                                                .from_stride = {360, 9, 3, 1},
+                                                .to_stride = {40 * (25 + gap), 25 + gap, 5, 1}}};
     for (const int64_t lanes : {16, 32}) {
       const auto plan = cpu::PlanNearestForward(p, 4, lanes, true, "");
       ASSERT_TRUE(plan);

@@ -71,7 +71,10 @@ typename Direction::Params NearestParams(const NearestCase& c, const NearestTabl
   params.d = one.axis();
   params.h = h.axis();
   params.w = w.axis();
-  Direction::SetTensors(from, to, &params);
+  params.from = from.origin();
+  params.to = to.origin();
+  params.from_stride = from.strides();
+  params.to_stride = to.strides();
   return params;
 }
 

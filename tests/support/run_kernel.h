@@ -12,6 +12,7 @@
 #include <cstring>
 #include <new>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "base/dtype.h"
@@ -109,45 +110,27 @@ class NearestAxes {
   portacl::ops::NearestTable w_;
 };
 
-[[nodiscard]] inline bool RunNearestBackward(
-    const portacl::base::Kernel<portacl::ops::UpsampleNearestExactBackwardParams>& kernel,
-    const Tensor& grad_output, const std::vector<double>& scales, Tensor* grad_input,
-    std::string_view path = "") {
-  const NearestAxes axes(grad_input->shape(), grad_output.shape(), scales);
-  portacl::ops::UpsampleNearestExactBackwardParams params;
-  params.dtype = ToDType(grad_output.element());
-  params.n = grad_output.shape()[0];
-  params.c = grad_output.shape()[1];
+// Nearest-exact or its gradient.
+template <class Params>
+[[nodiscard]] bool RunNearest(const portacl::base::Kernel<Params>& kernel, const Tensor& from,
+                              const std::vector<double>& scales, Tensor* to,
+                              std::string_view path = "") {
+  constexpr bool kForward = std::is_same_v<Params, portacl::ops::UpsampleNearestExactParams>;
+  const NearestAxes axes(kForward ? from.shape() : to->shape(),
+                         kForward ? to->shape() : from.shape(), scales);
+  Params params;
+  params.dtype = ToDType(from.element());
+  params.n = from.shape()[0];
+  params.c = from.shape()[1];
   params.d = axes.d();
   params.h = axes.h();
   params.w = axes.w();
-  params.grad_output = grad_output.first();
-  params.grad_input = grad_input->first();
-  params.grad_output_stride = As4D(grad_output.strides(), 0);
-  params.grad_input_stride = As4D(grad_input->strides(), 0);
-  params.grad_output_depth_stride = DepthOf(grad_output.strides(), 0);
-  params.grad_input_depth_stride = DepthOf(grad_input->strides(), 0);
-  return RunKernel(kernel, params, path);
-}
-
-[[nodiscard]] inline bool RunNearest(
-    const portacl::base::Kernel<portacl::ops::UpsampleNearestExactParams>& kernel,
-    const Tensor& input, const std::vector<double>& scales, Tensor* output,
-    std::string_view path = "") {
-  const NearestAxes axes(input.shape(), output->shape(), scales);
-  portacl::ops::UpsampleNearestExactParams params;
-  params.dtype = ToDType(input.element());
-  params.n = input.shape()[0];
-  params.c = input.shape()[1];
-  params.d = axes.d();
-  params.h = axes.h();
-  params.w = axes.w();
-  params.input = input.first();
-  params.output = output->first();
-  params.input_stride = As4D(input.strides(), 0);
-  params.output_stride = As4D(output->strides(), 0);
-  params.input_depth_stride = DepthOf(input.strides(), 0);
-  params.output_depth_stride = DepthOf(output->strides(), 0);
+  params.from = from.first();
+  params.to = to->first();
+  params.from_stride = As4D(from.strides(), 0);
+  params.to_stride = As4D(to->strides(), 0);
+  params.from_depth_stride = DepthOf(from.strides(), 0);
+  params.to_depth_stride = DepthOf(to->strides(), 0);
   return RunKernel(kernel, params, path);
 }
 

@@ -293,8 +293,8 @@ HWY_NOINLINE void WriteStagedTile(const Params& p, const NearestForwardKernelPla
   const auto& from = plan.from_stride;
   const auto& to = plan.to_stride;
   for (int64_t c = box.c0; c < box.c1; ++c) {
-    const T* in = static_cast<const T*>(p.input) + box.n * from[0] + c * from[1];
-    T* out = static_cast<T*>(p.output) + box.n * to[0] + c * to[1];
+    const T* in = static_cast<const T*>(p.from) + box.n * from[0] + c * from[1];
+    T* out = static_cast<T*>(p.to) + box.n * to[0] + c * to[1];
     LineWriter<T> lines(out + box.i0 * to[2]);
     ForRows(plan, box, 1, [&](int64_t from_row, int64_t, int64_t) PORTACL_INLINE_LAMBDA {
       WriteRow(plan, box, blocks, in + from_row, lines.Row(to[2]), false);
@@ -330,19 +330,19 @@ HWY_NOINLINE void WriteTile(const Params& p, const NearestForwardKernelPlan& pla
   const auto& from = plan.from_stride;
   const auto& to = plan.to_stride;
   if (fresh) {
-    T* const first = static_cast<T*>(p.output) + box.n * to[0] + box.c0 * to[1] + box.i0 * to[2] +
-                     box.j0 * to[3];
+    T* const first =
+        static_cast<T*>(p.to) + box.n * to[0] + box.c0 * to[1] + box.i0 * to[2] + box.j0 * to[3];
     ProvideTile(first, box, to);
   }
   const bool permuted = plan.path == NearestForwardPath::kPermute;
   const RowBlocks blocks = permuted ? BlocksOf(plan, box) : RowBlocks{};
-  if (plan.stage && !fresh && reinterpret_cast<uintptr_t>(p.output) % sizeof(T) == 0) {
+  if (plan.stage && !fresh && reinterpret_cast<uintptr_t>(p.to) % sizeof(T) == 0) {
     return WriteStagedTile<T>(p, plan, box, blocks);
   }
   const int64_t planes = plan.path == NearestForwardPath::kPixels ? 1 : box.c1 - box.c0;
   for (int64_t plane = 0; plane < planes; ++plane) {
-    const T* in = static_cast<const T*>(p.input) + box.n * from[0] + (box.c0 + plane) * from[1];
-    T* out = static_cast<T*>(p.output) + box.n * to[0] + (box.c0 + plane) * to[1];
+    const T* in = static_cast<const T*>(p.from) + box.n * from[0] + (box.c0 + plane) * from[1];
+    T* out = static_cast<T*>(p.to) + box.n * to[0] + (box.c0 + plane) * to[1];
     const bool stream =
         plan.stream && !fresh && reinterpret_cast<uintptr_t>(out) % kStreamAlignment == 0;
     if (permuted && !plan.partial && !stream) {
@@ -366,7 +366,7 @@ decltype(auto) DispatchBits(base::DType dtype, const F& f) {
 
 template <class T>
 void RunTyped(const Params& p, const NearestForwardKernelPlan& plan) {
-  const bool fresh = ArePagesMissing(p.output, plan.dense_bytes);
+  const bool fresh = ArePagesMissing(p.to, plan.dense_bytes);
   runtime::ParallelFor(plan.tiling.Boxes(), plan.tiling.grain, [&](int64_t first, int64_t last) {
     for (int64_t index = first; index < last; ++index) {
       WriteTile<T>(p, plan, plan.tiling.Box(index), fresh);

@@ -143,8 +143,8 @@ template <class T>
 void ScatterPlanes(const Params& p, const NearestBackwardKernelPlan& plan, bool fresh) {
   const int64_t in = p.d.in * p.h.in * p.w.in, out = p.d.out * p.h.out * p.w.out;
   const int64_t planes = p.n * p.c, joined = plan.joined;
-  const auto* const input = static_cast<const T*>(p.grad_output);
-  auto* const output = static_cast<T*>(p.grad_input);
+  const auto* const input = static_cast<const T*>(p.from);
+  auto* const output = static_cast<T*>(p.to);
   const int64_t row_bytes = joined * in * static_cast<int64_t>(sizeof(T));
   const int64_t provided = kNearestTileBytes / row_bytes;  // rows, at least one
   const int64_t rows = base::DivideUp(planes, joined), grain = 1 + kGrainBytes / row_bytes;
@@ -201,11 +201,11 @@ Tile<T> MakeTile(const Params& p, const NearestBackwardKernelPlan& plan, int64_t
   const auto [first, end] = plan.SourceColumns(p.w, box.j0, box.j1);
   const auto& from = plan.from_stride;
   const auto& to = plan.to_stride;
-  T* const first_to = static_cast<T*>(p.grad_input) + box.n * to[0] + box.c0 * to[1] +
-                      k * p.grad_input_depth_stride + box.i0 * to[2] + box.j0 * to[3];
+  T* const first_to = static_cast<T*>(p.to) + box.n * to[0] + box.c0 * to[1] +
+                      k * p.to_depth_stride + box.i0 * to[2] + box.j0 * to[3];
   const bool aligned = reinterpret_cast<uintptr_t>(first_to) % kStreamAlignment == 0;
-  return {.from = static_cast<const T*>(p.grad_output) + box.n * from[0] + box.c0 * from[1] +
-                  p.d.begin[k] * p.grad_output_depth_stride + p.h.begin[box.i0] * from[2] +
+  return {.from = static_cast<const T*>(p.from) + box.n * from[0] + box.c0 * from[1] +
+                  p.d.begin[k] * p.from_depth_stride + p.h.begin[box.i0] * from[2] +
                   first * from[3],
           .from_plane = from[1],
           .from_row = from[2],
@@ -217,7 +217,7 @@ Tile<T> MakeTile(const Params& p, const NearestBackwardKernelPlan& plan, int64_t
           .box = box,
           .planes = plan.path == NearestBackwardPath::kPixels ? 1 : box.c1 - box.c0,
           .depth = p.d.begin[k + 1] - p.d.begin[k],
-          .from_depth = p.grad_output_depth_stride,
+          .from_depth = p.from_depth_stride,
           .first_column = first,
           .end_column = end,
           .by_row = plan.by_row,
@@ -270,7 +270,7 @@ void SumPackedTile(const Params& p, const NearestBackwardKernelPlan& plan, Tile<
 
 template <class T>
 void RunTyped(const Params& p, const NearestBackwardKernelPlan& plan) {
-  const bool fresh = ArePagesMissing(p.grad_input, plan.dense_bytes);
+  const bool fresh = ArePagesMissing(p.to, plan.dense_bytes);
   if (plan.joined > 0) return ScatterPlanes<T>(p, plan, fresh);
   runtime::ParallelFor(plan.tiling.Boxes() * p.d.in, plan.tiling.grain,
                        [&](int64_t first, int64_t last) HWY_ATTR {

@@ -222,8 +222,8 @@ void JoinPlanes(const Params& p, const NearestSide& from, const NearestSide& to,
   constexpr int64_t kMost = 64;  // sources
   if (2 * Elements(p.d.out, p.h.out, p.w.out) > Elements(p.d.in, p.h.in, p.w.in)) return;
   const int64_t in = p.d.in * p.h.in * p.w.in, out = p.d.out * p.h.out * p.w.out;
-  if (!FollowEachOther(from, p.d.out, p.grad_output_depth_stride, out) ||
-      !FollowEachOther(to, p.d.in, p.grad_input_depth_stride, in)) {
+  if (!FollowEachOther(from, p.d.out, p.from_depth_stride, out) ||
+      !FollowEachOther(to, p.d.in, p.to_depth_stride, in)) {
     return;
   }
   plan.joined = std::min({kMost / out, kNearestTileBytes / (in * element_size), to.c});
@@ -265,15 +265,15 @@ const char* PathName(const Params& p, const NearestBackwardKernelPlan& plan) {
 // rows do.
 Params JoinIdentities(Params p) {
   const auto join = [&p](size_t stride, ops::NearestAxis* axis) {
-    const auto& from = p.grad_output_stride;
-    const auto& to = p.grad_input_stride;
+    const auto& from = p.from_stride;
+    const auto& to = p.to_stride;
     if (axis->in == 1) return axis->out == 1;
     if (axis->ratio != 1 || from[stride] != p.c || to[stride] != p.c) return false;
     p.c *= axis->in;
     axis->in = axis->out = 1;  // the first one's sources are the same
     return true;
   };
-  if (p.c > 1 && p.grad_output_stride[1] == 1 && p.grad_input_stride[1] == 1 && join(3, &p.w)) {
+  if (p.c > 1 && p.from_stride[1] == 1 && p.to_stride[1] == 1 && join(3, &p.w)) {
     join(2, &p.h);
   }
   return p;
@@ -320,10 +320,10 @@ std::optional<NearestBackwardPlan> PlanNearestBackward(const Params& params, int
   const base::PathChoice choice(path);
   const Params p =
       !choice.ByName() || choice.Allows("channels_last") ? JoinIdentities(params) : params;
-  NearestSide from{.n = p.n, .c = p.c, .h = p.h.out, .w = p.w.out, .stride = p.grad_output_stride};
-  NearestSide to{.n = p.n, .c = p.c, .h = p.h.in, .w = p.w.in, .stride = p.grad_input_stride};
+  NearestSide from{.n = p.n, .c = p.c, .h = p.h.out, .w = p.w.out, .stride = p.from_stride};
+  NearestSide to{.n = p.n, .c = p.c, .h = p.h.in, .w = p.w.in, .stride = p.to_stride};
   NearestSide volume = to;
-  const bool merged = MergePlanes(volume, p.d.in, p.grad_input_depth_stride);
+  const bool merged = MergePlanes(volume, p.d.in, p.to_depth_stride);
   NormalizeUnitAxes(from);
   NormalizeUnitAxes(to);
   MergeImages(from, to);
@@ -350,7 +350,7 @@ std::optional<NearestBackwardPlan> PlanNearestBackward(const Params& params, int
   mine->by_row = bytes > kByRowBytes;
   mine->stream = target.can_stream && bytes > static_cast<double>(LastLevelCacheBytes()) &&
                  HasWholeLines(to, pixels ? 1 : 3, element_size) &&
-                 (p.d.in == 1 || p.grad_input_depth_stride * element_size % 64 == 0);
+                 (p.d.in == 1 || p.to_depth_stride * element_size % 64 == 0);
   if (scatter && !mine->flat) ChooseScatter(p, from, to, element_size, target.lanes, *mine);
   if (merged) {
     mine->dense_bytes =

@@ -85,8 +85,8 @@ bool JoinPlanes(const Params& p, int64_t lanes, NearestSide* from, NearestSide* 
   if (Elements(p.d.in, p.h.in, p.w.in) > most_in) return false;
   const int64_t in = p.d.in * p.h.in * p.w.in, out = p.d.out * p.h.out * p.w.out;
   if (p.w.out >= 2 * lanes || out > 64 * lanes ||
-      !FollowEachOther(*from, p.d.in, p.input_depth_stride, in) ||
-      !FollowEachOther(*to, p.d.out, p.output_depth_stride, out)) {
+      !FollowEachOther(*from, p.d.in, p.from_depth_stride, in) ||
+      !FollowEachOther(*to, p.d.out, p.to_depth_stride, out)) {
     return false;
   }
   // A vector of rows that repeat or leave out rows of more than a vector has no window.
@@ -150,15 +150,15 @@ bool ChoosePath(const Params& p, int64_t lanes, const base::PathChoice& choice,
 
 // Whether a result has one column, which is a row of its rows.
 static bool HasOneColumn(const Params& p) {
-  const bool pixels = p.c > 1 && p.input_stride[1] == 1;
+  const bool pixels = p.c > 1 && p.from_stride[1] == 1;
   return p.w.out == 1 && p.w.in > 1 && p.h.out > 1 && !pixels;
 }
 
 static Params ColumnAsRow(const Params& params) {
   Params p = params;
   std::swap(p.h, p.w);
-  std::swap(p.input_stride[2], p.input_stride[3]);
-  std::swap(p.output_stride[2], p.output_stride[3]);
+  std::swap(p.from_stride[2], p.from_stride[3]);
+  std::swap(p.to_stride[2], p.to_stride[3]);
   return p;
 }
 
@@ -167,10 +167,10 @@ static std::optional<NearestForwardPlan> PlanRows(const Params& p, int64_t eleme
                                                   std::string_view path) {
   std::optional<NearestForwardPlan> plan(std::in_place);  // in its place: returned everywhere
   auto* const mine = &std::get<NearestForwardKernelPlan>(plan->way);
-  NearestSide from{.n = p.n, .c = p.c, .h = p.h.in, .w = p.w.in, .stride = p.input_stride};
-  NearestSide to{.n = p.n, .c = p.c, .h = p.h.out, .w = p.w.out, .stride = p.output_stride};
-  const bool from_merged = MergePlanes(from, p.d.in, p.input_depth_stride);
-  const bool merged = MergePlanes(to, p.d.out, p.output_depth_stride) && from_merged;
+  NearestSide from{.n = p.n, .c = p.c, .h = p.h.in, .w = p.w.in, .stride = p.from_stride};
+  NearestSide to{.n = p.n, .c = p.c, .h = p.h.out, .w = p.w.out, .stride = p.to_stride};
+  const bool from_merged = MergePlanes(from, p.d.in, p.from_depth_stride);
+  const bool merged = MergePlanes(to, p.d.out, p.to_depth_stride) && from_merged;
   const std::array<int64_t, 4> shape = {to.n, to.c, to.h, to.w};
   mine->dense_bytes = merged ? DenseBytes(shape, to.stride, element_size) : 0;
   NormalizeUnitAxes(from);
@@ -198,8 +198,8 @@ static std::optional<NearestForwardPlan> PlanRows(const Params& p, int64_t eleme
   }
   mine->from_stride = from.stride;
   mine->to_stride = to.stride;
-  mine->from_depth = p.input_depth_stride;
-  mine->to_depth = p.output_depth_stride;
+  mine->from_depth = p.from_depth_stride;
+  mine->to_depth = p.to_depth_stride;
 
   const int64_t channels = pixels ? to.c : 1;  // inside a row
   const double source_row = Elements(1, from.h, from.w) / static_cast<double>(to.h);
