@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# The library exports no function of src/aten/refused.txt. The file lists each function once, and
+# The library exports no function of docs/aten_refused.txt. The file lists each function once, and
 # the numbers in its heads are right.
 set -euo pipefail
-list=$PORTACL_SOURCE_DIR/src/aten/refused.txt
+list=$PORTACL_SOURCE_DIR/docs/aten_refused.txt
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 nm -D --defined-only "$ASCEND_HOME_PATH/lib64/libportacl.so" | sed -n 's/.* T aclnn//p' | LC_ALL=C sort >"$scratch/exported"

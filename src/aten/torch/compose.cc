@@ -4,6 +4,7 @@
 #include <c10/util/Exception.h>
 
 #include <algorithm>
+#include <map>
 
 namespace portacl::aten {
 
@@ -19,14 +20,9 @@ bool Inputs::knows(std::string_view name) const {
                      [&](const Parameter& parameter) { return name == parameter.name; });
 }
 
-Composition FindComposition(std::string_view name) {
-  for (const auto all :
-       {CompositionsOfTransformers(), CompositionsOfNetworks(), CompositionsOfTensors()}) {
-    for (const NamedComposition& one : all) {
-      if (one.name == name) return one.composition;
-    }
-  }
-  return nullptr;
+Composition& CompositionOf(std::string_view name) {
+  static auto& all = *new std::map<std::string_view, Composition>;
+  return all[name];
 }
 
 }  // namespace portacl::aten

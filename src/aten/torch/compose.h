@@ -56,13 +56,14 @@ class Inputs {
 // Results in the order of the row's outputs; an undefined tensor leaves its output as it is.
 using Composition = Tensors (*)(const Inputs& in);
 
-struct NamedComposition {
-  std::string_view name;
-  Composition composition;
-};
+// Null if no composition has this name. The file that has it sets it.
+Composition& CompositionOf(std::string_view name);
 
-// Null if no composition has this name.
-Composition FindComposition(std::string_view name);
+// Begins the function of a composition: PORTACL_COMPOSITION(Rotary) { return {...}; }
+#define PORTACL_COMPOSITION(name)                                     \
+  Tensors name(const Inputs& in);                                     \
+  const Composition composition_##name = CompositionOf(#name) = name; \
+  Tensors name(const Inputs& in)
 
 // The type that fused kernels compute in.
 inline at::Tensor Wide(const at::Tensor& t) {
@@ -79,11 +80,6 @@ inline std::vector<int64_t> Last(int64_t count) {
 // Unpacks a mask (one bit an element, lowest first, blocks of 16 bytes) into a BOOL tensor of
 // `sizes`.
 at::Tensor Unpacked(const at::Tensor& mask, c10::IntArrayRef sizes);
-
-// Each of the files compose_*.cc has one of these.
-std::span<const NamedComposition> CompositionsOfTransformers();
-std::span<const NamedComposition> CompositionsOfNetworks();
-std::span<const NamedComposition> CompositionsOfTensors();
 
 }  // namespace portacl::aten
 

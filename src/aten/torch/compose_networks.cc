@@ -3,10 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string>
-#include <string_view>
 #include <tuple>
-#include <utility>
 #include <vector>
 
 #include "aten/torch/compose.h"
@@ -16,28 +13,17 @@ namespace {
 
 using at::Tensor;
 
-Tensors GeluV2(const Inputs& in) {
+PORTACL_COMPOSITION(GeluV2) {
   return {at::gelu(in.t("self"), in.i("approximate") == 1 ? "tanh" : "none")};
 }
-Tensors SoftmaxCrossEntropyWithLogits(const Inputs& in) {
+PORTACL_COMPOSITION(SoftmaxCrossEntropyWithLogits) {
   const Tensor logits = in.t("features"), labels = in.t("labels");
   const Tensor log = at::log_softmax(logits, -1);
   return {-(labels * log).sum(-1), log.exp() - labels};
 }
 
-Optional<int64_t> Divisor(const Inputs& in, std::string_view name = "divisor") {
-  const int64_t divisor = in.i(name);
-  return divisor == 0 ? Optional<int64_t>() : Optional<int64_t>(divisor);
-}
-
-Tensors AvgPool2d(const Inputs& in) {
-  return {at::avg_pool2d(in.t("self"), in.ints("kernelSize"), in.ints("strides"),
-                         in.ints("paddings"), in.b("ceilMode"), in.b("countIncludePad"),
-                         Divisor(in, "divisorOverride"))};
-}
-
 // "pads" has one number for all sides, one for an axis, or four: top, bottom, left, right.
-Tensors MaxPool(const Inputs& in) {
+PORTACL_COMPOSITION(MaxPool) {
   std::vector<int64_t> p = in.ints("pads");
   TORCH_CHECK(p.size() <= 4 && p.size() != 3, "pads has ", p.size(),
               " elements, but must have 0, 1, 2 or 4");
@@ -51,23 +37,8 @@ Tensors MaxPool(const Inputs& in) {
                          in.ints("dilations"), in.b("ceilMode"))};
 }
 
-Tensors AvgPool2dBackward(const Inputs& in) {
-  return {at::avg_pool2d_backward(in.t("grad"), in.t("self"), in.ints("kernel"), in.ints("stride"),
-                                  in.ints("padding"), in.b("ceil"), in.b("count"), Divisor(in))};
-}
-
-Tensors AvgPool3d(const Inputs& in) {
-  return {at::avg_pool3d(in.t("self"), in.ints("kernel"), in.ints("stride"), in.ints("padding"),
-                         in.b("ceil"), in.b("count"), Divisor(in))};
-}
-
-Tensors AvgPool3dBackward(const Inputs& in) {
-  return {at::avg_pool3d_backward(in.t("grad"), in.t("self"), in.ints("kernel"), in.ints("stride"),
-                                  in.ints("padding"), in.b("ceil"), in.b("count"), Divisor(in))};
-}
-
 // The running statistics are updated in place.
-Tensors BatchNorm(const Inputs& in) {
+PORTACL_COMPOSITION(BatchNorm) {
   const auto [out, mean, invstd] =
       at::native_batch_norm(in.t("input"), in.opt("weight"), in.opt("bias"), in.opt("runningMean"),
                             in.opt("runningVar"), in.b("training"), in.d("momentum"), in.d("eps"));
@@ -82,7 +53,7 @@ std::vector<int64_t> NotChannel(const Tensor& t) {
   return dims;
 }
 
-Tensors BatchNormElemt(const Inputs& in) {
+PORTACL_COMPOSITION(BatchNormElemt) {
   const Tensor x = in.t("input");
   std::vector<int64_t> shape(static_cast<size_t>(x.dim()), 1);
   shape[1] = x.size(1);
@@ -92,13 +63,13 @@ Tensors BatchNormElemt(const Inputs& in) {
   return {y};
 }
 
-Tensors BatchNormStats(const Inputs& in) {
+PORTACL_COMPOSITION(BatchNormStats) {
   const Tensor x = Wide(in.t("input"));
   const auto dims = NotChannel(x);
   return {x.mean(dims), at::rsqrt(x.var(dims, false) + in.d("eps"))};
 }
 
-Tensors ConvDepthwise2d(const Inputs& in) {
+PORTACL_COMPOSITION(ConvDepthwise2d) {
   return {at::conv2d(in.t("self"), in.t("weight"), in.opt("bias"), in.ints("stride"),
                      in.ints("padding"), in.ints("dilation"), in.t("self").size(-3))};
 }
@@ -106,36 +77,26 @@ Tensors ConvDepthwise2d(const Inputs& in) {
 Optional<double> Eps(const Inputs& in) {
   return in.d("eps") < 0 ? Optional<double>() : Optional<double>(in.d("eps"));
 }
-Tensors Logit(const Inputs& in) { return {at::logit(in.t("self"), Eps(in))}; }
-Tensors LogitGrad(const Inputs& in) {
-  return {at::logit_backward(in.t("grad"), in.t("self"), Eps(in))};
-}
-Tensors LogSoftmaxBackward(const Inputs& in) {
-  return {at::_log_softmax_backward_data(in.t("grad"), in.t("output"), in.i("dim"),
-                                         in.t("grad").scalar_type())};
-}
-Tensors SoftmaxBackward(const Inputs& in) {
-  return {at::_softmax_backward_data(in.t("grad"), in.t("output"), in.i("dim"),
-                                     in.t("grad").scalar_type())};
-}
+PORTACL_COMPOSITION(Logit) { return {at::logit(in.t("self"), Eps(in))}; }
+PORTACL_COMPOSITION(LogitGrad) { return {at::logit_backward(in.t("grad"), in.t("self"), Eps(in))}; }
 // PyTorch 1.13 has no _prelu_kernel.
-Tensors Prelu(const Inputs& in) {
+PORTACL_COMPOSITION(Prelu) {
   const Tensor self = in.t("self");
   return {at::where(self > 0, self, in.t("weight") * self)};
 }
-Tensors PreluBackward(const Inputs& in) {
+PORTACL_COMPOSITION(PreluBackward) {
   const Tensor grad = in.t("grad"), self = in.t("self"), weight = in.t("weight");
   const Tensor gw = at::where(self > 0, at::zeros({}, self.options()), self * grad);
   return {at::where(self > 0, grad, weight * grad), at::sum_to(gw, weight.sizes())};
 }
 
-Tensors L1LossBackward(const Inputs& in) {
+PORTACL_COMPOSITION(L1LossBackward) {
   const Tensor self = in.t("self"), sign = at::sign(self - in.t("target"));
   Tensor g = in.t("grad") * sign;
   return {in.i("reduction") == 1 ? g / static_cast<double>(sign.numel()) : g};
 }
 
-Tensors KlDivBackward(const Inputs& in) {
+PORTACL_COMPOSITION(KlDivBackward) {
   const Tensor target = in.t("target"), self = in.t("self");
   Tensor g = in.b("logTarget")
                  ? -target.exp() * in.t("grad")
@@ -144,39 +105,33 @@ Tensors KlDivBackward(const Inputs& in) {
   return {in.i("reduction") == 1 ? g / static_cast<double>(self.numel()) : g};
 }
 
-Tensors FastGelu(const Inputs& in) {
+PORTACL_COMPOSITION(FastGelu) {
   const Tensor x = Wide(in.t("self"));
   return {x * at::sigmoid(1.702 * x)};
 }
-Tensors FastGeluBackward(const Inputs& in) {
+PORTACL_COMPOSITION(FastGeluBackward) {
   const Tensor x = Wide(in.t("self")), sigmoid = at::sigmoid(1.702 * x);
   return {Wide(in.t("grad")) * sigmoid * (1 + 1.702 * x * (1 - sigmoid))};
 }
 
 // A device leaves the buffer empty.
-Tensors LogSigmoidForward(const Inputs& in) {
+PORTACL_COMPOSITION(LogSigmoidForward) {
   const auto [out, buffer] = at::log_sigmoid_forward(in.t("self"));
   return {out, in.t("buffer").numel() == 0 ? Tensor() : buffer};
 }
-Tensors LogSigmoidBackward(const Inputs& in) {
+PORTACL_COMPOSITION(LogSigmoidBackward) {
   const Tensor buffer = in.t("buffer");
   return {at::log_sigmoid_backward(
       in.t("grad"), in.t("self"),
       buffer.numel() == 0 ? std::get<1>(at::log_sigmoid_forward(in.t("self"))) : buffer)};
 }
 
-Tensors ConvTbcBackward(const Inputs& in) {
-  const auto r =
-      at::conv_tbc_backward(in.t("self"), in.t("input"), in.t("weight"), in.t("bias"), in.i("pad"));
-  return {std::get<0>(r), std::get<1>(r), std::get<2>(r)};
-}
-
-Tensors BatchNormReduce(const Inputs& in) {
+PORTACL_COMPOSITION(BatchNormReduce) {
   const Tensor x = Wide(in.t("x"));
   return {x.sum(NotChannel(x)), at::square(x).sum(NotChannel(x))};
 }
 
-Tensors KlDivTargetBackward(const Inputs& in) {
+PORTACL_COMPOSITION(KlDivTargetBackward) {
   const Tensor target = in.t("target"), self = in.t("self");
   Tensor g = in.b("logTarget")
                  ? target.exp() * (target + 1 - self)
@@ -186,7 +141,7 @@ Tensors KlDivTargetBackward(const Inputs& in) {
 }
 
 // A device gives more columns than PyTorch; nobody but the gradient reads them.
-Tensors CtcLoss(const Inputs& in) {
+PORTACL_COMPOSITION(CtcLoss) {
   const auto [loss, alpha] =
       at::_ctc_loss(in.t("logProbs"), in.t("targets"), in.ints("inputLengths"),
                     in.ints("targetLengths"), in.i("blank"), in.b("zeroInfinity"));
@@ -194,7 +149,7 @@ Tensors CtcLoss(const Inputs& in) {
   return {loss, more > 0 ? at::constant_pad_nd(alpha, {0, more}, -INFINITY) : alpha};
 }
 // PyTorch's gradient does not look at the lengths.
-Tensors CtcLossBackward(const Inputs& in) {
+PORTACL_COMPOSITION(CtcLossBackward) {
   const Tensor chances = in.t("log_probs"), targets = in.t("targets");
   const std::vector<int64_t> inputs = in.ints("input_lengths"), lengths = in.ints("target_lengths");
   TORCH_CHECK(chances.dim() == 3, "log_probs has the shape ", chances.sizes(), ", not three axes");
@@ -228,7 +183,7 @@ Tensors CtcLossBackward(const Inputs& in) {
       alpha.slice(-1, 0, 2 * most + 1).contiguous(), in.i("blank"), in.b("zero_infinity"))};
 }
 
-Tensors BceWithLogitsBackward(const Inputs& in) {
+PORTACL_COMPOSITION(BceWithLogitsBackward) {
   const Tensor x = in.t("self"), t = in.t("target");
   Tensor g = in.has("posWeight")
                  ? ((in.t("posWeight") * t + 1 - t) * at::sigmoid(x) - in.t("posWeight") * t)
@@ -244,63 +199,19 @@ std::tuple<Tensor, Tensor> MaximaAndPlaces(const Inputs& in) {
   return at::max_pool2d_with_indices(in.t("self"), in.ints("kernel"), in.ints("stride"),
                                      in.ints("padding"), in.ints("dilation"), in.b("ceil"));
 }
-Tensors MaxPoolMask(const Inputs& in) { return {std::get<0>(MaximaAndPlaces(in))}; }
-Tensors MaxPoolMaskBackward(const Inputs& in) {
+PORTACL_COMPOSITION(MaxPoolMask) { return {std::get<0>(MaximaAndPlaces(in))}; }
+PORTACL_COMPOSITION(MaxPoolMaskBackward) {
   return {at::max_pool2d_with_indices_backward(
       in.t("grad"), in.t("self"), in.ints("kernel"), in.ints("stride"), in.ints("padding"),
       in.ints("dilation"), in.b("ceil"), std::get<1>(MaximaAndPlaces(in)))};
 }
 
-Tensors EmbeddingRenorm(const Inputs& in) {
-  Tensor t = in.t("selfRef").clone();
-  if (!t.is_meta()) at::embedding_renorm_(t, in.t("indices"), in.d("maxNorm"), in.d("normType"));
-  return {t};
-}
 // PyTorch counts rows where it does not look at their numbers: index_select() does.
-Tensors EmbeddingDenseBackward(const Inputs& in) {
+PORTACL_COMPOSITION(EmbeddingDenseBackward) {
   const Tensor grad = in.t("grad"), indices = in.t("indices").to(at::kLong).contiguous();
   if (in.b("scale")) at::empty({in.i("num")}, grad.options()).index_select(0, indices.flatten());
   return {at::embedding_dense_backward(grad, indices, in.i("num"), in.i("padding"), in.b("scale"))};
 }
 
-constexpr NamedComposition kAll[] = {
-    {"GeluV2", GeluV2},
-    {"SoftmaxCrossEntropyWithLogits", SoftmaxCrossEntropyWithLogits},
-    {"AvgPool2d", AvgPool2d},
-    {"MaxPool", MaxPool},
-    {"AvgPool2dBackward", AvgPool2dBackward},
-    {"AvgPool3d", AvgPool3d},
-    {"AvgPool3dBackward", AvgPool3dBackward},
-    {"BatchNorm", BatchNorm},
-    {"BatchNormElemt", BatchNormElemt},
-    {"BatchNormStats", BatchNormStats},
-    {"ConvDepthwise2d", ConvDepthwise2d},
-    {"Logit", Logit},
-    {"LogitGrad", LogitGrad},
-    {"LogSoftmaxBackward", LogSoftmaxBackward},
-    {"SoftmaxBackward", SoftmaxBackward},
-    {"Prelu", Prelu},
-    {"PreluBackward", PreluBackward},
-    {"L1LossBackward", L1LossBackward},
-    {"KlDivBackward", KlDivBackward},
-    {"BceWithLogitsBackward", BceWithLogitsBackward},
-    {"FastGelu", FastGelu},
-    {"FastGeluBackward", FastGeluBackward},
-    {"LogSigmoidForward", LogSigmoidForward},
-    {"LogSigmoidBackward", LogSigmoidBackward},
-    {"KlDivTargetBackward", KlDivTargetBackward},
-    {"CtcLoss", CtcLoss},
-    {"CtcLossBackward", CtcLossBackward},
-    {"ConvTbcBackward", ConvTbcBackward},
-    {"BatchNormReduce", BatchNormReduce},
-    {"MaxPoolMask", MaxPoolMask},
-    {"MaxPoolMaskBackward", MaxPoolMaskBackward},
-    {"EmbeddingRenorm", EmbeddingRenorm},
-    {"EmbeddingDenseBackward", EmbeddingDenseBackward},
-};
-
 }  // namespace
-
-std::span<const NamedComposition> CompositionsOfNetworks() { return kAll; }
-
 }  // namespace portacl::aten

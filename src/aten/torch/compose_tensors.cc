@@ -2,11 +2,8 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
-#include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "aten/torch/compose.h"
@@ -27,7 +24,7 @@ Tensor Unpacked(const Tensor& mask, c10::IntArrayRef sizes) {
 
 namespace {
 
-Tensors GatherV2(const Inputs& in) {
+PORTACL_COMPOSITION(GatherV2) {
   const Tensor self = in.t("self"), index = in.t("index");
   TORCH_CHECK(self.dim() > 0, "self has no axes");
   const int64_t dim = at::maybe_wrap_dim(in.i("dim"), self.dim());
@@ -37,7 +34,7 @@ Tensors GatherV2(const Inputs& in) {
   return {at::index_select(self, dim, index.reshape({-1})).reshape(sizes)};
 }
 
-Tensors IndexFill(const Inputs& in) {
+PORTACL_COMPOSITION(IndexFill) {
   const Tensor self = in.first();
   const Tensor index = at::tensor(in.ints("index"), at::kLong).to(self.device());
   return {at::index_fill(self, in.i("dim"), index, in.s("value"))};
@@ -49,14 +46,17 @@ Text ScatterName(int64_t mode) {
   return mode == 1 ? "add" : "multiply";
 }
 
-Tensors Scatter(const Inputs& in) {
+template <class Source>
+Tensors ScatterOf(const Inputs& in, const Source& source) {
   const Tensor index = in.t("index").to(at::kLong);
-  if (in.i("reduce") == 0) return {at::scatter(in.first(), in.i("dim"), index, in.t("src"))};
-  return {at::scatter(in.first(), in.i("dim"), index, in.t("src"), ScatterName(in.i("reduce")))};
+  if (in.i("reduce") == 0) return {at::scatter(in.first(), in.i("dim"), index, source)};
+  return {at::scatter(in.first(), in.i("dim"), index, source, ScatterName(in.i("reduce")))};
 }
+PORTACL_COMPOSITION(Scatter) { return ScatterOf(in, in.t("src")); }
+PORTACL_COMPOSITION(ScatterValue) { return ScatterOf(in, in.s("value")); }
 
 // C is not read where beta is 0.
-Tensors Gemm(const Inputs& in) {
+PORTACL_COMPOSITION(Gemm) {
   Tensor a = in.t("A"), b = in.t("B");
   TORCH_CHECK(a.dim() >= 2 && b.dim() >= 2, "A has the shape ", a.sizes(), " and B ", b.sizes(),
               ", but each must be a matrix");
@@ -66,14 +66,14 @@ Tensors Gemm(const Inputs& in) {
   return {in.d("beta") == 0 ? product : product + in.t("C") * in.d("beta")};
 }
 
-Tensors MeanV2(const Inputs& in) {
+PORTACL_COMPOSITION(MeanV2) {
   const Tensor self = in.t("self");
   if (in.ints("dims").empty() && in.b("noopWithEmptyAxes")) return {self};
   return {at::mean(self, in.ints("dims"), in.b("keepDims"))};
 }
 
-Tensors SumList(const Inputs& in) { return {at::stack(in.list("tensors")).sum(0)}; }
-Tensors AddScalarTensor(const Inputs& in) {
+PORTACL_COMPOSITION(SumList) { return {at::stack(in.list("tensors")).sum(0)}; }
+PORTACL_COMPOSITION(AddScalarTensor) {
   return {at::add(in.t("other") * in.s("alpha"), in.s("self"))};
 }
 
@@ -92,16 +92,16 @@ Tensors OverAxes(const Inputs& in, Reduce&& reduce) {
   return {t};
 }
 
-Tensors All(const Inputs& in) {
+PORTACL_COMPOSITION(All) {
   return OverAxes(in,
                   [](const Tensor& t, int64_t dim, bool keep) { return at::all(t, dim, keep); });
 }
-Tensors Any(const Inputs& in) {
+PORTACL_COMPOSITION(Any) {
   return OverAxes(in,
                   [](const Tensor& t, int64_t dim, bool keep) { return at::any(t, dim, keep); });
 }
 
-Tensors Aminmax(const Inputs& in) {
+PORTACL_COMPOSITION(Aminmax) {
   return {at::amin(in.t("self"), in.ints("dims"), in.b("keepdim")),
           at::amax(in.t("self"), in.ints("dims"), in.b("keepdim"))};
 }
@@ -112,9 +112,9 @@ Optional<Text> Rounding(const Inputs& in) {
                              : Optional<Text>();
 }
 
-Tensors DivMod(const Inputs& in) { return {at::div(in.first(), in.t("other"), Rounding(in))}; }
-Tensors DivMods(const Inputs& in) { return {at::div(in.first(), in.s("other"), Rounding(in))}; }
-Tensors Equal(const Inputs& in) {
+PORTACL_COMPOSITION(DivMod) { return {at::div(in.first(), in.t("other"), Rounding(in))}; }
+PORTACL_COMPOSITION(DivMods) { return {at::div(in.first(), in.s("other"), Rounding(in))}; }
+PORTACL_COMPOSITION(Equal) {
   const Tensor a = in.t("self");
   if (a.is_meta()) return {at::empty({1}, a.options().dtype(at::kBool))};
   return {at::full({1}, a.equal(in.t("other")), at::kBool)};
@@ -129,11 +129,11 @@ c10::List<Optional<Tensor>> Indices(const Inputs& in) {
   return list;
 }
 
-Tensors Index(const Inputs& in) { return {at::index(in.t("self"), Indices(in))}; }
-Tensors IndexPut(const Inputs& in) {
+PORTACL_COMPOSITION(Index) { return {at::index(in.t("self"), Indices(in))}; }
+PORTACL_COMPOSITION(IndexPut) {
   return {at::index_put(in.t("selfRef"), Indices(in), in.t("values"), in.b("accumulate"))};
 }
-Tensors LinalgQr(const Inputs& in) {
+PORTACL_COMPOSITION(LinalgQr) {
   constexpr Text kModes[] = {"reduced", "complete", "r"};
   const int64_t mode = in.i("mode");
   TORCH_CHECK(mode >= 0 && mode <= 2, "mode is ", mode, ", but must be 0, 1 or 2");
@@ -141,25 +141,19 @@ Tensors LinalgQr(const Inputs& in) {
   return {q, r};
 }
 
-Tensors OneHot(const Inputs& in) {
+PORTACL_COMPOSITION(OneHot) {
   Tensor hot = at::arange(in.i("depth")).to(in.t("self").device()) == in.t("self").unsqueeze(-1);
   Tensor out = at::where(hot, in.t("on"), in.t("off"));
   return {in.i("axis") == -1 ? out : out.movedim(-1, in.i("axis"))};
 }
 
-Tensors ScatterValue(const Inputs& in) {
-  const Tensor index = in.t("index").to(at::kLong);
-  if (in.i("reduce") == 0) return {at::scatter(in.first(), in.i("dim"), index, in.s("value"))};
-  return {at::scatter(in.first(), in.i("dim"), index, in.s("value"), ScatterName(in.i("reduce")))};
-}
-
-Tensors Svd(const Inputs& in) {
+PORTACL_COMPOSITION(Svd) {
   const auto r = at::linalg_svd(in.t("A"), in.b("full"));
   if (!in.b("computeUv")) return {at::linalg_svdvals(in.t("A"))};
   return {std::get<1>(r), std::get<0>(r), std::get<2>(r).mH()};
 }
 
-Tensors StridedSlice(const Inputs& in) {
+PORTACL_COMPOSITION(StridedSlice) {
   Tensor t = in.t("self");
   const auto begin = in.ints("begin"), end = in.ints("end"), step = in.ints("strides");
   TORCH_CHECK(
@@ -177,34 +171,38 @@ at::Generator Seeded(const Inputs& in) {
                                                       0x9E3779B97F4A7C15u +
                                                   static_cast<uint64_t>(in.i("offset")));
 }
-Tensors Uniform(const Inputs& in) {
+// draw() fills a tensor like selfRef.
+template <class Draw>
+Tensors Drawn(const Inputs& in, Draw&& draw) {
   Tensor t = at::empty_like(in.t("selfRef"), at::MemoryFormat::Contiguous);
-  return {t.is_meta() ? t : t.uniform_(in.d("from"), in.d("to"), Seeded(in))};
-}
-Tensors Normal(const Inputs& in) {
-  Tensor t = at::empty_like(in.t("selfRef"), at::MemoryFormat::Contiguous);
-  return {t.is_meta() ? t : t.normal_(in.d("mean"), in.d("std"), Seeded(in))};
-}
-
-Tensors Bernoulli(const Inputs& in) {
-  Tensor t = at::empty_like(in.t("selfRef"), at::MemoryFormat::Contiguous);
-  return {t.is_meta() ? t : t.bernoulli_(in.s("prob").toDouble(), Seeded(in))};
+  if (!t.is_meta()) draw(t);
+  return {t};
 }
 
-Tensors BernoulliTensor(const Inputs& in) {
-  Tensor t = at::empty_like(in.t("selfRef"), at::MemoryFormat::Contiguous);
-  return {t.is_meta() ? t : t.bernoulli_(in.t("prob"), Seeded(in))};
+PORTACL_COMPOSITION(Uniform) {
+  return Drawn(in, [&](Tensor& t) { t.uniform_(in.d("from"), in.d("to"), Seeded(in)); });
+}
+PORTACL_COMPOSITION(Normal) {
+  return Drawn(in, [&](Tensor& t) { t.normal_(in.d("mean"), in.d("std"), Seeded(in)); });
+}
+PORTACL_COMPOSITION(Bernoulli) {
+  return Drawn(in, [&](Tensor& t) { t.bernoulli_(in.s("prob").toDouble(), Seeded(in)); });
+}
+PORTACL_COMPOSITION(BernoulliTensor) {
+  return Drawn(in, [&](Tensor& t) { t.bernoulli_(in.t("prob"), Seeded(in)); });
+}
+PORTACL_COMPOSITION(RandomWithoutFromTo) {
+  return Drawn(in, [&](Tensor& t) { t.random_(Seeded(in)); });
+}
+PORTACL_COMPOSITION(Random) {
+  return Drawn(
+      in, [&](Tensor& t) { t.random_(in.i("from"), Optional<int64_t>(in.i("to")), Seeded(in)); });
 }
 
-Tensors Random(const Inputs& in) {
-  Tensor t = at::empty_like(in.t("selfRef"), at::MemoryFormat::Contiguous);
-  return {t.is_meta() ? t : t.random_(in.i("from"), Optional<int64_t>(in.i("to")), Seeded(in))};
-}
-
-Tensors Randperm(const Inputs& in) {
+PORTACL_COMPOSITION(Randperm) {
   return {at::randperm(in.i("n"), Seeded(in), at::TensorOptions().dtype(at::kLong))};
 }
-Tensors Multinomial(const Inputs& in) {
+PORTACL_COMPOSITION(Multinomial) {
   const Tensor self = in.t("self");
   TORCH_CHECK(self.dim() > 0, "self has no axes");
   if (self.is_meta()) {
@@ -215,13 +213,13 @@ Tensors Multinomial(const Inputs& in) {
   return {at::multinomial(self, in.i("samples"), in.b("replacement"), Seeded(in))};
 }
 
-Tensors NormalOut(const Inputs& in) {
+PORTACL_COMPOSITION(NormalOut) {
   const Tensor out = in.t("out");
   Tensor t = at::empty(out.sizes(), out.options().device(at::kCPU));
   return {t.normal_(in.d("mean"), in.d("std"), Seeded(in))};
 }
 
-Tensors FillDiagonal(const Inputs& in) {
+PORTACL_COMPOSITION(FillDiagonal) {
   return {in.t("selfRef").clone().fill_diagonal_(in.s("value"), in.b("wrap"))};
 }
 const char* ReduceName(int64_t mode) {
@@ -231,7 +229,7 @@ const char* ReduceName(int64_t mode) {
   return names[mode - 1];
 }
 
-Tensors ScatterReduce(const Inputs& in) {
+PORTACL_COMPOSITION(ScatterReduce) {
   const Tensor index = in.t("index").to(at::kLong);
   if (in.i("reduce") == 0) return {at::scatter(in.first(), in.i("dim"), index, in.t("src"))};
   return {at::scatter_reduce(in.first(), in.i("dim"), index, in.t("src"),
@@ -239,7 +237,7 @@ Tensors ScatterReduce(const Inputs& in) {
 }
 
 // Normal numbers of the output's shape, times std, plus mean: each a tensor or a number.
-Tensors NormalTensor(const Inputs& in) {
+PORTACL_COMPOSITION(NormalTensor) {
   const Tensor out = in.t("out");
   const auto given = [&](std::string_view name) {
     return in[name].isTensor() ? in.t(name) : at::scalar_tensor(in.d(name));
@@ -247,11 +245,6 @@ Tensors NormalTensor(const Inputs& in) {
   const Tensor mean = given("mean"), std = given("std");
   if (mean.is_meta() || std.is_meta()) return {out};
   return {at::empty(out.sizes(), at::kFloat).normal_(0, 1, Seeded(in)) * std + mean};
-}
-
-Tensors RandomWithoutFromTo(const Inputs& in) {
-  Tensor t = at::empty_like(in.t("selfRef"), at::MemoryFormat::Contiguous);
-  return {t.is_meta() ? t : t.random_(Seeded(in))};
 }
 
 // A mask's bits for so many elements: 1 with the probability 1 - p.
@@ -262,19 +255,19 @@ Tensor MaskOf(const Inputs& in, int64_t count, double p) {
   return at::matmul(keep, powers.to(at::kFloat)).to(at::kByte);
 }
 
-Tensors DropoutGenMask(const Inputs& in) {
+PORTACL_COMPOSITION(DropoutGenMask) {
   int64_t count = 1;
   for (const int64_t size : in.ints("shape")) count *= size;
   return {MaskOf(in, count, in.d("prob"))};
 }
 
-Tensors DropoutDoMask(const Inputs& in) {
+PORTACL_COMPOSITION(DropoutDoMask) {
   const Tensor self = in.t("self");
   if (in.d("prob") >= 1) return {at::zeros_like(self)};
   return {self * Unpacked(in.t("mask"), self.sizes()) / (1 - in.d("prob"))};
 }
 
-Tensors Dropout(const Inputs& in) {
+PORTACL_COMPOSITION(Dropout) {
   const Tensor self = in.t("self");
   if (self.is_meta()) return {self};
   const double p = in.b("train") ? in.d("p") : 0;
@@ -283,7 +276,7 @@ Tensors Dropout(const Inputs& in) {
   return {out, in.t("mask").numel() == mask.numel() ? mask : Tensor()};
 }
 
-Tensors DropoutBackward(const Inputs& in) {
+PORTACL_COMPOSITION(DropoutBackward) {
   const Tensor grad = in.t("gradOutput");
   return {grad * Unpacked(in.t("mask"), grad.sizes()) * in.d("scale")};
 }
@@ -301,24 +294,24 @@ Tensor Sliced(const Inputs& in, Tensor t, std::string_view begins, std::string_v
   for (size_t i = 0; i < axes.size(); ++i) t = t.slice(axes[i], begin[i], end[i], step[i]);
   return t;
 }
-Tensors SliceV2(const Inputs& in) { return {Sliced(in, in.t("self"), "starts", "steps")}; }
-Tensors StridedSliceAssign(const Inputs& in) {
+PORTACL_COMPOSITION(SliceV2) { return {Sliced(in, in.t("self"), "starts", "steps")}; }
+PORTACL_COMPOSITION(StridedSliceAssign) {
   const Tensor t = in.t("varRef").clone();
   Sliced(in, t, "begins", "strides").copy_(in.t("inputValue"));
   return {t};
 }
 
-Tensors ForeachCopy(const Inputs& in) { return in.list("x"); }
-Tensors ForeachZero(const Inputs& in) {
+PORTACL_COMPOSITION(ForeachCopy) { return in.list("x"); }
+PORTACL_COMPOSITION(ForeachZero) {
   Tensors zeros;
   for (const Tensor& t : in.list("x")) zeros.push_back(at::zeros_like(t));
   return zeros;
 }
-Tensors Nonzero(const Inputs& in) {
+PORTACL_COMPOSITION(Nonzero) {
   return in.t("self").is_meta() ? Tensors() : Tensors{at::nonzero(in.t("self"))};
 }
 // repeats: one for each element of the axis.
-Tensors RepeatInterleaveGrad(const Inputs& in) {
+PORTACL_COMPOSITION(RepeatInterleaveGrad) {
   const Tensor grad = in.t("grad"), repeats = in.t("repeats").to(at::kLong);
   TORCH_CHECK(grad.dim() > 0, "grad has no axes");
   std::vector<int64_t> sizes = grad.sizes().vec();
@@ -328,29 +321,29 @@ Tensors RepeatInterleaveGrad(const Inputs& in) {
                          : zeros.index_add(in.i("dim"), at::repeat_interleave(repeats), grad)};
 }
 
-Tensors NonzeroV2(const Inputs& in) {
+PORTACL_COMPOSITION(NonzeroV2) {
   return in.t("self").is_meta() ? Tensors() : Tensors{at::nonzero(in.t("self")).t()};
 }
-Tensors Unique2(const Inputs& in) {
+PORTACL_COMPOSITION(Unique2) {
   if (in.t("self").is_meta()) return {};
   const auto r = at::_unique2(in.t("self"), in.b("sorted"), true, true);
   return {std::get<0>(r), in.b("returnInverse") || in.b("returnCounts") ? std::get<1>(r) : Tensor(),
           in.b("returnCounts") ? std::get<2>(r) : Tensor()};
 }
 
-Tensors Unique(const Inputs& in) {
+PORTACL_COMPOSITION(Unique) {
   if (in.t("self").is_meta()) return {};
   const auto r = at::_unique2(in.t("self"), in.b("sorted"), true, false);
   return {std::get<0>(r), in.b("returnInverse") ? std::get<1>(r) : Tensor()};
 }
 
-Tensors UniqueDim(const Inputs& in) {
+PORTACL_COMPOSITION(UniqueDim) {
   if (in.t("self").is_meta()) return {};
   const auto r = at::unique_dim(in.t("self"), in.i("dim"), in.b("sorted"), true, true);
   return {std::get<0>(r), in.b("returnInverse") ? std::get<1>(r) : Tensor(), std::get<2>(r)};
 }
 
-Tensors UniqueConsecutive(const Inputs& in) {
+PORTACL_COMPOSITION(UniqueConsecutive) {
   if (in.t("self").is_meta()) return {};
   const auto r = at::unique_consecutive(
       in.t("self"), true, true,
@@ -360,72 +353,17 @@ Tensors UniqueConsecutive(const Inputs& in) {
 }
 
 // The length depends on the values: the run finds whether `out` has this length.
-Tensors Bincount(const Inputs& in) {
+PORTACL_COMPOSITION(Bincount) {
   if (in.t("self").is_meta()) return {in.t("out")};
   return {at::bincount(in.t("self"), in.opt("weights"), in.i("minlength"))};
 }
 
-Tensors RRelu(const Inputs& in) {
+PORTACL_COMPOSITION(RRelu) {
   if (in.t("self").is_meta()) return {in.t("self")};
   Tensor noise = in.t("noise");
   return {at::rrelu_with_noise(in.t("self"), noise, in.s("lower"), in.s("upper"), in.b("training"),
                                Seeded(in))};
 }
 
-constexpr NamedComposition kAll[] = {
-    {"GatherV2", GatherV2},
-    {"IndexFill", IndexFill},
-    {"Scatter", Scatter},
-    {"Gemm", Gemm},
-    {"MeanV2", MeanV2},
-    {"SumList", SumList},
-    {"AddScalarTensor", AddScalarTensor},
-    {"All", All},
-    {"Any", Any},
-    {"Aminmax", Aminmax},
-    {"DivMod", DivMod},
-    {"DivMods", DivMods},
-    {"Equal", Equal},
-    {"Index", Index},
-    {"IndexPut", IndexPut},
-    {"LinalgQr", LinalgQr},
-    {"OneHot", OneHot},
-    {"ScatterValue", ScatterValue},
-    {"Svd", Svd},
-    {"StridedSlice", StridedSlice},
-    {"Uniform", Uniform},
-    {"Normal", Normal},
-    {"Bernoulli", Bernoulli},
-    {"BernoulliTensor", BernoulliTensor},
-    {"Random", Random},
-    {"Randperm", Randperm},
-    {"Multinomial", Multinomial},
-    {"NormalOut", NormalOut},
-    {"FillDiagonal", FillDiagonal},
-    {"ScatterReduce", ScatterReduce},
-    {"Dropout", Dropout},
-    {"ForeachCopy", ForeachCopy},
-    {"Nonzero", Nonzero},
-    {"RepeatInterleaveGrad", RepeatInterleaveGrad},
-    {"NonzeroV2", NonzeroV2},
-    {"Unique2", Unique2},
-    {"Unique", Unique},
-    {"UniqueDim", UniqueDim},
-    {"NormalTensor", NormalTensor},
-    {"RandomWithoutFromTo", RandomWithoutFromTo},
-    {"DropoutGenMask", DropoutGenMask},
-    {"DropoutDoMask", DropoutDoMask},
-    {"DropoutBackward", DropoutBackward},
-    {"SliceV2", SliceV2},
-    {"StridedSliceAssign", StridedSliceAssign},
-    {"ForeachZero", ForeachZero},
-    {"UniqueConsecutive", UniqueConsecutive},
-    {"Bincount", Bincount},
-    {"RRelu", RRelu},
-};
-
 }  // namespace
-
-std::span<const NamedComposition> CompositionsOfTensors() { return kAll; }
-
 }  // namespace portacl::aten

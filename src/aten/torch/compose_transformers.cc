@@ -2,9 +2,7 @@
 #include <ATen/ATen.h>
 
 #include <cmath>
-#include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -31,20 +29,20 @@ Tensor Turned(const Tensor& x, int64_t mode) {
   return at::stack({-pairs.select(-1, 1), pairs.select(-1, 0)}, -1).flatten(-2);
 }
 
-Tensors Rotary(const Inputs& in) {
+PORTACL_COMPOSITION(Rotary) {
   const Tensor x = Wide(in.t("x"));
   return {x * Wide(in.t("cos")) + Turned(x, in.i("mode")) * Wide(in.t("sin"))};
 }
 
 // Turns query and key at a time, by halves.
-Tensors RotaryPair(const Inputs& in) {
+PORTACL_COMPOSITION(RotaryPair) {
   TORCH_CHECK(in.i("layout") == 1, "layout is ", in.i("layout"), ", but must be 1 (BSND)");
   const Tensor cos = Wide(in.t("cos")), sin = Wide(in.t("sin"));
   const auto turn = [&](const Tensor& t) { return Wide(t) * cos + Turned(Wide(t), 0) * sin; };
   return {turn(in.t("queryRef")), turn(in.t("keyRef"))};
 }
 
-Tensors RotaryGrad(const Inputs& in) {
+PORTACL_COMPOSITION(RotaryGrad) {
   const Tensor dy = Wide(in.t("dy")), cos = in.t("cos"), sin = in.t("sin");
   Tensors out{dy * Wide(cos) - Turned(dy * Wide(sin), in.i("mode"))};
   if (in.has("x")) {
@@ -56,7 +54,7 @@ Tensors RotaryGrad(const Inputs& in) {
 }
 
 // fixedTriuMask: the mask hides the elements above the diagonal.
-Tensors ScaledMaskedSoftmax(const Inputs& in) {
+PORTACL_COMPOSITION(ScaledMaskedSoftmax) {
   const Tensor x = Wide(in.t("x"));
   const Tensor mask = in.b("fixedTriuMask")
                           ? at::ones({x.size(-2), x.size(-1)}, x.options().dtype(at::kBool)).triu(1)
@@ -64,46 +62,7 @@ Tensors ScaledMaskedSoftmax(const Inputs& in) {
   return {at::softmax((x * in.d("scale")).masked_fill(mask, -10000.0), -1)};
 }
 
-Tensors Attention(const Inputs& in) {
-  const std::string layout = in.text("inputLayout");
-  const int64_t heads = in.i("numHeads");
-  const int64_t kv_heads = in.i("numKeyValueHeads") == 0 ? heads : in.i("numKeyValueHeads");
-  TORCH_CHECK(!in.has("blockTable"), "paged attention is not served");
-  const auto to_bnsd = [&](Tensor t, int64_t n) {
-    if (layout == "BSH") t = t.unflatten(-1, {n, -1});
-    return layout == "BNSD" ? t : t.transpose(1, 2);
-  };
-  TORCH_CHECK(layout == "BSH" || layout == "BSND" || layout == "BNSD", "layout ", layout,
-              " is not served");
-  const Tensor q = Wide(to_bnsd(in.t("query"), heads));
-  const Tensors keys = in.list("key"), values = in.list("value");
-  TORCH_CHECK(!keys.empty() && !values.empty(), "key has ", keys.size(), " members and value ",
-              values.size(), ", but each must have one");
-  TORCH_CHECK(kv_heads > 0 && heads % kv_heads == 0, "numHeads is ", heads,
-              ", no multiple of numKeyValueHeads, ", kv_heads);
-  Tensor k = Wide(to_bnsd(keys[0], kv_heads)), v = Wide(to_bnsd(values[0], kv_heads));
-  if (kv_heads != heads) {
-    k = k.repeat_interleave(heads / kv_heads, 1);
-    v = v.repeat_interleave(heads / kv_heads, 1);
-  }
-  Tensor scores = at::matmul(q, k.transpose(-1, -2)) * in.d("scaleValue");
-  if (in.has("pseShift")) {
-    const Tensor pse = in.t("pseShift");
-    scores = scores + Wide(pse).slice(2, 0, scores.size(2)).slice(3, 0, scores.size(3));
-  }
-  if (in.has("attenMask"))
-    scores = scores.masked_fill(
-        in.t("attenMask").to(at::kBool).slice(-2, 0, scores.size(2)).slice(-1, 0, scores.size(3)),
-        -INFINITY);
-  Tensor out = at::matmul(at::softmax(scores, -1), v);
-  if (layout != "BNSD") out = out.transpose(1, 2);
-  if (layout == "BSH") out = out.flatten(-2);
-  Tensors results{out};
-  if (in.b("softmaxLseFlag")) results.push_back(at::logsumexp(scores, {-1}, true));
-  return results;
-}
-
-// Attention of training. Layouts BSH, SBH, BSND, BNSD.
+// Of attention. Layouts BSH, SBH, BSND, BNSD.
 struct Heads {
   std::string layout;
   int64_t heads;
@@ -129,6 +88,38 @@ struct Heads {
     return found;
   }
 };
+
+PORTACL_COMPOSITION(Attention) {
+  const Heads h{in.text("inputLayout"), in.i("numHeads")};
+  const auto& [layout, heads] = h;
+  const int64_t kv_heads = in.i("numKeyValueHeads") == 0 ? heads : in.i("numKeyValueHeads");
+  TORCH_CHECK(!in.has("blockTable"), "paged attention is not served");
+  TORCH_CHECK(layout == "BSH" || layout == "BSND" || layout == "BNSD", "layout ", layout,
+              " is not served");
+  const Tensor q = Wide(h.To(in.t("query"), heads));
+  const Tensors keys = in.list("key"), values = in.list("value");
+  TORCH_CHECK(!keys.empty() && !values.empty(), "key has ", keys.size(), " members and value ",
+              values.size(), ", but each must have one");
+  TORCH_CHECK(kv_heads > 0 && heads % kv_heads == 0, "numHeads is ", heads,
+              ", no multiple of numKeyValueHeads, ", kv_heads);
+  Tensor k = Wide(h.To(keys[0], kv_heads)), v = Wide(h.To(values[0], kv_heads));
+  if (kv_heads != heads) {
+    k = k.repeat_interleave(heads / kv_heads, 1);
+    v = v.repeat_interleave(heads / kv_heads, 1);
+  }
+  Tensor scores = at::matmul(q, k.transpose(-1, -2)) * in.d("scaleValue");
+  if (in.has("pseShift")) {
+    const Tensor pse = in.t("pseShift");
+    scores = scores + Wide(pse).slice(2, 0, scores.size(2)).slice(3, 0, scores.size(3));
+  }
+  if (in.has("attenMask"))
+    scores = scores.masked_fill(
+        in.t("attenMask").to(at::kBool).slice(-2, 0, scores.size(2)).slice(-1, 0, scores.size(3)),
+        -INFINITY);
+  Tensors results{h.From(at::matmul(at::softmax(scores, -1), v))};
+  if (in.b("softmaxLseFlag")) results.push_back(at::logsumexp(scores, {-1}, true));
+  return results;
+}
 
 // pseType 0: added to the scaled scores. pseType 1, or no pseType: added before the scores are
 // scaled.
@@ -161,7 +152,7 @@ Tensor Kept(const Inputs& in, const Tensor& weights) {
   return weights * Unpacked(in.t("dropMask"), weights.sizes()) / in.d("keepProb");
 }
 
-Tensors FlashAttention(const Inputs& in) {
+PORTACL_COMPOSITION(FlashAttention) {
   const Heads h{in.text("layout"), in.i("heads")};
   const int64_t kv = h.KvHeads(in.t("query"), in.t("key"));
   const Tensor q = Wide(h.To(in.t("query"), h.heads));
@@ -175,7 +166,7 @@ Tensors FlashAttention(const Inputs& in) {
           h.From(at::matmul(Kept(in, at::softmax(scores, -1)), v))};
 }
 
-Tensors FlashAttentionGrad(const Inputs& in) {
+PORTACL_COMPOSITION(FlashAttentionGrad) {
   const Heads h{in.text("layout"), in.i("heads")};
   const int64_t kv = h.KvHeads(in.t("query"), in.t("key")), group = h.heads / kv;
   const Tensor q = Wide(h.To(in.t("query"), h.heads)), dy = Wide(h.To(in.t("dy"), h.heads));
@@ -192,7 +183,7 @@ Tensors FlashAttentionGrad(const Inputs& in) {
   return out;
 }
 
-Tensors WeightQuantBatchMatmul(const Inputs& in) {
+PORTACL_COMPOSITION(WeightQuantBatchMatmul) {
   const Tensor x = in.t("x");
   const int64_t group = in.i("antiquantGroupSize");
   Tensor weight = in.t("weight").to(at::kFloat);
@@ -211,56 +202,19 @@ Tensors WeightQuantBatchMatmul(const Inputs& in) {
   return {y};
 }
 
-// Rows of x by groups, each with a weight of its own (groupType 0); or one product a member.
-Tensors GroupedMatmul(const Inputs& in) {
-  const Tensors x = in.list("x"), weight = in.list("weight");
-  const Tensors bias = in.has("bias") ? in.list("bias") : Tensors();
-  const auto check = [](const char* name, const Tensors& list, size_t wanted) {
-    TORCH_CHECK(list.size() == wanted, name, " has ", list.size(), " members, but must have ",
-                wanted);
-  };
-  Tensors out;
-  if (!in.has("groupList")) {
-    check("weight", weight, x.size());
-    if (!bias.empty()) check("bias", bias, x.size());
-    for (size_t i = 0; i < x.size(); ++i)
-      out.push_back(at::matmul(x[i], weight[i]) + (bias.empty() ? at::zeros({}) : bias[i]));
-    return out;
-  }
-  TORCH_CHECK(in.i("groupType") == 0, "groups of this kind are not served");
-  check("x", x, 1);
-  TORCH_CHECK(!weight.empty() && weight[0].dim() > 0, "weight has no members");
-  if (x[0].is_meta()) return {x[0].new_empty({x[0].size(0), weight[0].size(-1)})};
-  const auto of_group = [](const Tensors& list, int64_t g) {
-    return list.size() == 1 ? list[0][g] : list[static_cast<size_t>(g)];
-  };
-  const Tensor ends = in.t("groupList").to(at::kLong);
-  const auto groups = static_cast<size_t>(ends.numel());
-  if (weight.size() != 1) check("weight", weight, groups);
-  if (bias.size() > 1) check("bias", bias, groups);
-  int64_t begin = 0;
-  for (int64_t g = 0; g < ends.numel(); ++g) {
-    const int64_t end = ends[g].item<int64_t>();
-    const Tensor product = at::matmul(x[0].slice(0, begin, end), of_group(weight, g));
-    out.push_back(bias.empty() ? product : product + of_group(bias, g));
-    begin = end;
-  }
-  return {at::cat(out)};
-}
-
-Tensors SwiGlu(const Inputs& in) {
+PORTACL_COMPOSITION(SwiGlu) {
   const Tensors halves = Halves(Wide(in.t("x")), in.i("dim"));
   return {at::silu(halves[0]) * halves[1]};
 }
 
-Tensors SwiGluGrad(const Inputs& in) {
+PORTACL_COMPOSITION(SwiGluGrad) {
   const Tensors halves = Halves(Wide(in.t("x")), in.i("dim"));
   const Tensor dy = Wide(in.t("dy")), sig = at::sigmoid(halves[0]);
   return {at::cat({dy * halves[1] * sig * (1 + halves[0] * (1 - sig)), dy * halves[0] * sig},
                   in.i("dim"))};
 }
 
-Tensors GeGlu(const Inputs& in) {
+PORTACL_COMPOSITION(GeGlu) {
   Tensors halves = Halves(Wide(in.t("self")), in.i("dim"));
   if (!in.b("activateLeft")) std::swap(halves[0], halves[1]);
   const Tensor gelu = at::gelu(halves[0], in.i("approximate") == 1 ? "tanh" : "none");
@@ -273,15 +227,15 @@ Tensors RmsNormOf(const Tensor& x, const Tensor& gamma, double epsilon) {
   return {(wide * rstd * Wide(gamma)), rstd};
 }
 
-Tensors RmsNorm(const Inputs& in) { return RmsNormOf(in.t("x"), in.t("gamma"), in.d("epsilon")); }
-Tensors AddRmsNorm(const Inputs& in) {
+PORTACL_COMPOSITION(RmsNorm) { return RmsNormOf(in.t("x"), in.t("gamma"), in.d("epsilon")); }
+PORTACL_COMPOSITION(AddRmsNorm) {
   const Tensor sum = in.t("x1") + in.t("x2");
   Tensors out = RmsNormOf(sum, in.t("gamma"), in.d("epsilon"));
   out.push_back(sum);
   return out;
 }
 
-Tensors RmsNormGrad(const Inputs& in) {
+PORTACL_COMPOSITION(RmsNormGrad) {
   const Tensor x = Wide(in.t("x")), dy = Wide(in.t("dy")), gamma = Wide(in.t("gamma"));
   Tensor rstd = in.t("rstd");
   while (rstd.dim() < x.dim()) rstd = rstd.unsqueeze(-1);
@@ -290,26 +244,5 @@ Tensors RmsNormGrad(const Inputs& in) {
           at::sum_to(dy * normed, gamma.sizes())};
 }
 
-constexpr NamedComposition kAll[] = {
-    {"Rotary", Rotary},
-    {"RotaryPair", RotaryPair},
-    {"RotaryGrad", RotaryGrad},
-    {"ScaledMaskedSoftmax", ScaledMaskedSoftmax},
-    {"Attention", Attention},
-    {"FlashAttention", FlashAttention},
-    {"FlashAttentionGrad", FlashAttentionGrad},
-    {"WeightQuantBatchMatmul", WeightQuantBatchMatmul},
-    {"GroupedMatmul", GroupedMatmul},
-    {"SwiGlu", SwiGlu},
-    {"SwiGluGrad", SwiGluGrad},
-    {"GeGlu", GeGlu},
-    {"RmsNorm", RmsNorm},
-    {"AddRmsNorm", AddRmsNorm},
-    {"RmsNormGrad", RmsNormGrad},
-};
-
 }  // namespace
-
-std::span<const NamedComposition> CompositionsOfTransformers() { return kAll; }
-
 }  // namespace portacl::aten

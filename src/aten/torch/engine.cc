@@ -268,6 +268,8 @@ class Call final : public Computation {
       }
       case Conversion::kType:
         return static_cast<int64_t>(value.toTensor().scalar_type());
+      case Conversion::kSome:
+        return value.toInt() == 0 ? IValue() : value;
       case Conversion::kLong:
         return value.toTensor().to(at::kLong).contiguous();  // some kernels assume it
       case Conversion::kContiguous:

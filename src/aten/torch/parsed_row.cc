@@ -54,14 +54,15 @@ c10::IValue Literal(std::string_view text) {
 }
 
 Conversion ConversionOf(std::string_view text) {
-  constexpr std::array<std::pair<std::string_view, Conversion>, 7> kWords{
+  constexpr std::array<std::pair<std::string_view, Conversion>, 8> kWords{
       {{"", Conversion::kNone},
        {"[0]", Conversion::kFirst},
        {".long", Conversion::kLong},
        {".c", Conversion::kContiguous},
        {".p", Conversion::kCommon},
        {".f", Conversion::kOutput},
-       {".type", Conversion::kType}}};
+       {".type", Conversion::kType},
+       {".some", Conversion::kSome}}};
   for (const auto& [word, conversion] : kWords) {
     if (word == text) return conversion;
   }
@@ -164,7 +165,7 @@ const ParsedRow* MakeParsed(const Row& row) {
   const std::string_view right = row.right;
   try {
     if (right[0] == '@') {
-      parsed->composition = FindComposition(right.substr(1));
+      parsed->composition = CompositionOf(right.substr(1));
       TORCH_CHECK(parsed->composition != nullptr, "no composition ", right);
     } else {
       ParseOperator(right, parsed.get());

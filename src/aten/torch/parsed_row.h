@@ -26,6 +26,7 @@ enum class Conversion {
   kCommon,      // p.p: the type that all arguments marked so promote to
   kOutput,      // p.f: the type of the output
   kType,        // p.type: the type itself
+  kSome,        // p.some: none where the integer is 0
 };
 
 // An argument of the operator: a literal, or a parameter.

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "aten/torch/torch_version.h"
 
@@ -14,44 +15,32 @@ namespace {
 
 constexpr int32_t kInt4 = 29;
 
+// By the number of an aclDataType.
+constexpr std::pair<int32_t, std::optional<at::ScalarType>> kTypes[] = {
+    {0, at::kFloat},
+    {1, at::kHalf},
+    {2, at::kChar},
+    {3, at::kInt},
+    {4, at::kByte},
+    {6, at::kShort},
+    {7, kUInt16},
+    {8, kUInt32},
+    {9, at::kLong},
+    {10, kUInt64},
+    {11, at::kDouble},
+    {12, at::kBool},
+    {16, at::kComplexFloat},
+    {17, at::kComplexDouble},
+    {27, at::kBFloat16},
+    {kInt4, at::kChar},  // unpacked
+    {33, at::kComplexHalf},
+};
+
 std::optional<at::ScalarType> TypeOf(int32_t dtype) {
-  switch (dtype) {
-    case 0:
-      return at::kFloat;
-    case 1:
-      return at::kHalf;
-    case 2:
-    case kInt4:  // unpacked
-      return at::kChar;
-    case 3:
-      return at::kInt;
-    case 4:
-      return at::kByte;
-    case 6:
-      return at::kShort;
-    case 7:
-      return kUInt16;
-    case 8:
-      return kUInt32;
-    case 9:
-      return at::kLong;
-    case 10:
-      return kUInt64;
-    case 11:
-      return at::kDouble;
-    case 12:
-      return at::kBool;
-    case 16:
-      return at::kComplexFloat;
-    case 17:
-      return at::kComplexDouble;
-    case 27:
-      return at::kBFloat16;
-    case 33:
-      return at::kComplexHalf;
-    default:
-      return std::nullopt;
+  for (const auto& [number, type] : kTypes) {
+    if (number == dtype) return type;
   }
+  return std::nullopt;
 }
 
 View ReadView(const Parameter& parameter, const base::TensorDesc& desc) {
