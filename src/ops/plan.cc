@@ -17,20 +17,22 @@
 namespace portacl::ops {
 namespace {
 
-// Whether elements follow each other in memory in the order of their indices. `elements`: 1 or
-// more.
-bool IsDense(const base::TensorDesc& desc) {
-  int64_t next = 1;
-  for (int i = desc.shape.rank(); i-- > 0; next *= desc.shape[i]) {
-    if (desc.strides[i] != next && desc.shape[i] != 1) return false;
+// The number of elements of a view that has some and keeps them in the order of their indices,
+// without gaps. Else 0.
+int64_t DenseElements(const base::TensorDesc& desc) {
+  int64_t elements = 1;
+  for (int i = desc.shape.rank(); i-- > 0;) {
+    const int64_t extent = desc.shape[i];
+    if (extent < 1 || (extent > 1 && desc.strides[i] != elements)) return 0;
+    if (!base::CheckedMul(elements, extent, &elements)) return 0;
   }
-  return true;
+  return elements;
 }
 
-ByteSpan SpanOf(const TensorSlot& slot) {
-  const base::TensorDesc& desc = slot.desc;
+// `dense`: DenseElements().
+ByteSpan SpanOf(const base::TensorDesc& desc, int64_t dense) {
   const base::ElementRange reach =
-      slot.dense ? base::ElementRange{true, 0, slot.elements - 1} : base::ReachOf(desc);
+      dense > 0 ? base::ElementRange{true, 0, dense - 1} : base::ReachOf(desc);
   const int64_t size = base::DTypeSize(desc.dtype);
   ByteSpan span;
   int64_t end = 0;
@@ -93,8 +95,9 @@ TensorSlot& Plan::AddTensor(const char* name, const base::TensorDesc& desc, bool
                             bool active, bool updated) {
   TensorSlot& slot = tensors_.emplace_back(name, desc, output, active, updated);
   if (slot.nonempty) {
-    slot.dense = slot.elements > 0 && IsDense(desc);
-    slot.span = SpanOf(slot);
+    const int64_t dense = DenseElements(desc);
+    slot.dense = dense > 0;
+    slot.span = SpanOf(desc, dense);
     if (desc.has_storage) slot.storage_bytes = StorageBytes(desc);
   }
   if (!output) ++num_inputs_;
@@ -114,7 +117,7 @@ bool Plan::WritesNothing() const {
 
 bool Plan::HasAtMost(int64_t elements) const {
   return std::all_of(tensors_.begin(), tensors_.end(), [=](const TensorSlot& t) {
-    return !t.has_elements() || t.elements <= elements;
+    return !t.has_elements() || t.desc.NumElements() <= elements;
   });
 }
 
@@ -148,7 +151,7 @@ Elements Plan::ElementsAt(const Storages& storages) const {
 uint64_t Plan::Kind() const {
   uint64_t elements = 0;
   for (int i = 0; i < num_tensors(); ++i) {
-    if (tensor(i).has_elements()) elements += static_cast<uint64_t>(tensor(i).elements);
+    if (tensor(i).has_elements()) elements += static_cast<uint64_t>(tensor(i).desc.NumElements());
   }
   for (const auto& part : parts()) elements += part->Kind();
   const auto bits = static_cast<uint64_t>(std::bit_width(elements));

@@ -80,15 +80,13 @@ struct TensorSlot {
         output(is_output),
         active(is_active),
         updated(is_updated),
-        elements(its_desc.NumElements()),
-        nonempty(is_active && elements != 0) {}
+        nonempty(is_active && its_desc.NumElements() != 0) {}
 
   const char* name;
   base::TensorDesc desc;
   bool output;
   bool active;   // read or written at all; an output that the mask leaves out is not
   bool updated;  // an output that is read as well
-  int64_t elements;
   bool nonempty;
   bool dense = false;                         // elements in order, without gaps; if it has elements
   ByteSpan span{};                            // if it has elements
