@@ -72,10 +72,15 @@ HWY_INLINE V Reflect(D d, V at, const AxisExtent<hn::TFromD<D>>& axis, V& sign) 
   const V lo = hn::Set(d, axis.lo);
   const V last = hn::Set(d, axis.last);
   const V distance = hn::Abs(hn::Sub(at, lo));
-  const V folds = hn::Floor(hn::Div(distance, span));
-  const V rest = hn::Clamp(hn::NegMulAdd(folds, span, distance), zero, span);
-  const V half = hn::Floor(hn::Mul(folds, hn::Set(d, F{0.5})));
-  const auto odd = hn::Eq(hn::Sub(folds, hn::Add(half, half)), hn::Set(d, F{1}));
+  auto odd = hn::Ge(distance, span);
+  V rest = hn::IfThenElse(odd, hn::Sub(distance, span), distance);
+  // Most points are folded once at most, and need no division. The bits are the same.
+  if (HWY_UNLIKELY(!hn::AllTrue(d, hn::Lt(distance, hn::Add(span, span))))) {
+    const V folds = hn::Floor(hn::Div(distance, span));
+    const V half = hn::Floor(hn::Mul(folds, hn::Set(d, F{0.5})));
+    odd = hn::Eq(hn::Sub(folds, hn::Add(half, half)), hn::Set(d, F{1}));
+    rest = hn::Clamp(hn::NegMulAdd(folds, span, distance), zero, span);
+  }
   const V reflected = hn::Add(hn::IfThenElse(odd, hn::Sub(span, rest), rest), lo);
   const auto low = hn::Le(reflected, zero);
   const auto high = hn::Ge(reflected, last);
