@@ -45,7 +45,7 @@ struct MsDeformAttnGeometry {
   // For the gradient of the values:
   Part sums;                  // for each slot: of a tap outside; with a slab, then of every key
   bool slab = false;          // summed on a copy of a head's keys, not in place
-  bool fetch = false;         // sums in place do not stay in the L2 cache
+  bool fetch = false;         // neither values nor sums in place stay in the L2 cache
   int64_t part_channels = 0;  // an owner has so many channels of a head
   int64_t parts = 0;          // of a head
 };
@@ -182,8 +182,13 @@ class MsDeformAttn {
                                 const int64_t first = i * g_.tile_rows;
                                 const TileRows of{first, 1, std::min(g_.tile_rows, rows - first)};
                                 LocateRows(p_, levels_, of, tile);
-                                for (int64_t r = 0; r < of.count; ++r)
+                                for (int64_t r = 0; r < of.count; ++r) {
+                                  if (g_.fetch && r + 1 < of.count) {
+                                    FetchRow<0>(tile, (r + 1) * g_.row_points, g_.row_points,
+                                                TapsOf(first + r + 1), p_.channels);
+                                  }
                                   use(tile, r * g_.row_points, first + r);
+                                }
                                 finish(tile, of);
                               });
   }
@@ -317,7 +322,7 @@ class MsDeformAttn {
       LocateRows(p_, levels_, rows, tile);
       for (int64_t r = 0; r < rows.count; ++r) {
         if (g_.fetch && r + 1 < rows.count) {
-          FetchRow(tile, (r + 1) * g_.row_points + first, count, owner.sums, owner.channels);
+          FetchRow<1>(tile, (r + 1) * g_.row_points + first, count, owner.sums, owner.channels);
         }
         const T* const grad =
             HeadAt<const T>(p_.output, p_.output_stride, owner.batch, q + r, owner.head) +

@@ -241,9 +241,9 @@ struct Taps {
   T* outside;     // of a tap outside
 };
 
-// Prefetches for writing: the first lines of the channels of each key that the row's points
-// touch.
-template <class F, class T>
+// Prefetches, to read or (kWrite 1) to write them, the first lines of the channels of each key that
+// the row's points touch.
+template <int kWrite, class F, class T>
 HWY_INLINE void FetchRow(const PointTile<F>& tile, int64_t first, int64_t points,
                          const Taps<T>& taps, int64_t channels) {
   constexpr int64_t kLine = 64 / static_cast<int64_t>(sizeof(T));
@@ -253,7 +253,7 @@ HWY_INLINE void FetchRow(const PointTile<F>& tile, int64_t first, int64_t points
       const int64_t key = tile.key[tap][i];
       if (key < 0) continue;
       for (int64_t at = 0; at < elements; at += kLine) {
-        FetchElement<3, 1>(taps.first, key * taps.pitch + at);
+        FetchElement<3, kWrite>(taps.first, key * taps.pitch + at);
       }
     }
   }
