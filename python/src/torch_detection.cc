@@ -20,7 +20,8 @@ using torch_abi::ToBool;
 using torch_abi::Value;
 
 // Computes a call that begins with kTensors tensors of one dtype: compute(their views, the other
-// arguments) returns the results.
+// arguments) returns the results. False if portacl does not take the call: the stack is unchanged,
+// and the caller computes in Python.
 template <size_t kTensors, class Compute>
 bool Serve(Value* stack, const Compute& compute) {
   try {

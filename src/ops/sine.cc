@@ -1,5 +1,6 @@
-// Quarters of the circle are subtracted in three parts. The first two terms of the rest's series
-// are sums of two doubles. The compiler must not fuse operations here (cmake/compiler.cmake).
+// The sine: subtracts quarters of the circle from the angle, then sums a series of the remainder.
+// A quarter is a sum of three doubles, and the first two terms of the series are sums of two. The
+// compiler must not fuse operations here (cmake/compiler.cmake).
 #include "ops/sine.h"
 
 #include <cmath>

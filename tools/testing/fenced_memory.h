@@ -25,8 +25,8 @@ struct Fence {
   Canary canary = Canary::kPattern;
 };
 
-// How much memory to ask for, and how it is divided. `alignment` of data at the end of a page: a
-// power of two up to a page's size.
+// How many bytes of memory fenced data of `size` bytes need, and where the data lie in it. kEnd:
+// from the last multiple of `alignment` (a power of two, at most a page) where they fit in.
 size_t FencedBytes(size_t size);
 Fence FenceIn(void* memory, size_t size, Edge edge, size_t alignment, Canary canary);
 

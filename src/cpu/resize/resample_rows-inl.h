@@ -133,9 +133,9 @@ template <class To>
 inline constexpr auto kLineOf = static_cast<int64_t>(kStreamAlignment / sizeof(To));
 
 // Stores value(x), the vector of elements from x on, for all of [0, n); part(x, count) gives less
-// than a vector. Through the caches, the last vector overlaps the vector before. With `align` the
-// first vector overlaps its neighbour too, so that no other vector crosses a line. Rows of many
-// lines go past the caches: their whole lines do, the rest goes through the caches.
+// than a vector. With `stream`, for rows of many lines, whole lines go past the caches and the
+// rest through them. Without it the last vector overlaps the vector before. With `align` the first
+// vector overlaps its neighbour too, so that no other vector crosses a line.
 template <class D, class To, class Value, class Part>
 HWY_INLINE void StoreRow(D d, To* to, int64_t n, bool stream, const Value& value, const Part& part,
                          bool align = false) {
