@@ -304,35 +304,39 @@ void ResampleTable::Make(const ResampleRule& rule, bool backward) {
 
 // Weights of clamped taps are one; a tap of weight 0 makes their number even.
 void ResampleTable::MakeFixed(const ResampleRule& rule) {
+  fixed_ = std::make_unique<Fixed>();
+  std::vector<int64_t>& start = fixed_->start;
+  std::vector<int64_t>& source = fixed_->source;
+  std::vector<int32_t>& weight = fixed_->weight;
   std::vector<double> weights;
   double largest = 0;
-  start_.push_back(0);
+  start.push_back(0);
   const auto add = [&](const auto& sources, const auto& tap_weights) {
     for (size_t k = 0; k < sources.size(); ++k) {
-      if (std::ssize(source_) > start_.back() && source_.back() == sources[k]) {
+      if (std::ssize(source) > start.back() && source.back() == sources[k]) {
         weights.back() += tap_weights[k];
       } else {
-        source_.push_back(sources[k]);
+        source.push_back(sources[k]);
         weights.push_back(tap_weights[k]);
       }
     }
-    for (auto k = static_cast<size_t>(start_.back()); k < weights.size(); ++k) {
+    for (auto k = static_cast<size_t>(start.back()); k < weights.size(); ++k) {
       largest = std::max(largest, weights[k]);
     }
-    if (source_.size() % 2 != 0) {
-      source_.push_back(source_.back());
+    if (source.size() % 2 != 0) {
+      source.push_back(source.back());
       weights.push_back(0);
     }
-    start_.push_back(static_cast<int64_t>(source_.size()));
+    start.push_back(static_cast<int64_t>(source.size()));
   };
   ForTaps<double>(rule, add);
   axis_.shift = ShiftOf(rule.fixed, largest);
-  fixed_weight_.resize(weights.size());
+  weight.resize(weights.size());
   for (size_t k = 0; k < weights.size(); k += 2) {
     PackPair(rule.fixed, FixedOf(rule.fixed, weights[k], axis_.shift),
-             FixedOf(rule.fixed, weights[k + 1], axis_.shift), &fixed_weight_[k]);
+             FixedOf(rule.fixed, weights[k + 1], axis_.shift), &weight[k]);
   }
-  Describe(start_.data(), source_.data(), fixed_weight_.data());
+  Describe(start.data(), source.data(), weight.data());
 }
 
 void ResampleTable::Describe(const int64_t* start, const int64_t* source, const void* weight,
@@ -363,19 +367,20 @@ ResampleTable::ResampleTable(const ResampleRule& rule, bool backward) {
 ResampleTable::ResampleTable(const NearestIndexRule& rule, int64_t in, int64_t out) {
   axis_.from = in;
   axis_.to = out;
+  fixed_ = std::make_unique<Fixed>();
   bool identity = in == out;
   constexpr int32_t kShift = 14;  // 1 has 15 bits
   for (int64_t o = 0; o < out; ++o) {
     const int64_t source = rule(o);
     identity = identity && source == o;
-    start_.push_back(2 * o);
-    source_.insert(source_.end(), 2, source);
-    fixed_weight_.insert(fixed_weight_.end(), {1 << kShift, 0});
+    fixed_->start.push_back(2 * o);
+    fixed_->source.insert(fixed_->source.end(), 2, source);
+    fixed_->weight.insert(fixed_->weight.end(), {1 << kShift, 0});
   }
   if (identity) return;
-  start_.push_back(2 * out);
+  fixed_->start.push_back(2 * out);
   axis_.shift = kShift;
-  Describe(start_.data(), source_.data(), fixed_weight_.data());
+  Describe(fixed_->start.data(), fixed_->source.data(), fixed_->weight.data());
 }
 
 }  // namespace portacl::ops

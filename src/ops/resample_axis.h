@@ -58,10 +58,16 @@ class ResampleTable {
   // `most`: taps of the destination that has most; 0: to be counted.
   void Describe(const int64_t* start, const int64_t* source, const void* weight, int64_t most = 0);
 
-  std::unique_ptr<std::byte[]> memory_;  // of all arrays; of bytes these vectors
-  std::vector<int64_t> start_;
-  std::vector<int64_t> source_;
-  std::vector<int32_t> fixed_weight_;
+  // The arrays of a table for bytes. By themselves: with them in it a plan of resizing would be
+  // above 1 KiB, a slow allocation (glibc).
+  struct Fixed {
+    std::vector<int64_t> start;
+    std::vector<int64_t> source;
+    std::vector<int32_t> weight;
+  };
+
+  std::unique_ptr<std::byte[]> memory_;  // of all arrays of other types
+  std::unique_ptr<Fixed> fixed_;
   ResampleAxis axis_;
 };
 

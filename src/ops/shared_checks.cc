@@ -2,6 +2,7 @@
 #include "ops/shared_checks.h"
 
 #include <algorithm>
+#include <bit>
 #include <string>
 #include <string_view>
 
@@ -56,7 +57,11 @@ SharedChecks::SharedChecks(const Call& call) : call_(call), refusals_(call.op(),
       if (needed && missing_ == nullptr) missing_ = parameter.name;
       continue;
     }
-    if (!IsTensor(parameter.kind)) continue;
+    if (!IsTensor(parameter.kind)) {
+      const Form form = FormOf(parameter.kind);
+      if (form == Form::kInts || form == Form::kBools) lists_ |= uint32_t{1} << at;
+      continue;
+    }
     const NamedTensor tensor = {&parameter, std::get<const TensorDesc*>(call.argument(at))};
     tensors_[count_++] = tensor;
     const bool refers = !parameter.resized && parameter.dtypes == nullptr;
@@ -161,13 +166,14 @@ Status SharedChecks::Mask(const Parameter& parameter, const std::vector<bool>& v
 }
 
 Status SharedChecks::Lists() const {
-  for (size_t at = 0; at < call_.size(); ++at) {
+  for (uint32_t rest = lists_; rest != 0; rest &= rest - 1) {
+    const auto at = static_cast<size_t>(std::countr_zero(rest));
     const Parameter& parameter = call_.parameter(at);
-    if (const auto* const ints = std::get_if<const std::vector<int64_t>*>(&call_.argument(at))) {
-      if (*ints != nullptr) PORTACL_RETURN_IF_ERROR(List(parameter, **ints));
-    }
-    if (const auto* const bools = std::get_if<const std::vector<bool>*>(&call_.argument(at))) {
-      if (*bools != nullptr) PORTACL_RETURN_IF_ERROR(Mask(parameter, **bools));
+    const Argument& argument = call_.argument(at);
+    if (const auto* const ints = std::get_if<const std::vector<int64_t>*>(&argument)) {
+      PORTACL_RETURN_IF_ERROR(List(parameter, **ints));
+    } else {
+      PORTACL_RETURN_IF_ERROR(Mask(parameter, *std::get<const std::vector<bool>*>(argument)));
     }
   }
   return {};

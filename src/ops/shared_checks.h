@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -46,6 +47,7 @@ class SharedChecks {
   const Refusals refusals_;
   // The first argument that is null and must not be, or null.
   const char* missing_ = nullptr;
+  uint32_t lists_ = 0;  // bit i: argument i is a list of whole numbers or flags, and not null
   // The tensors that the call has, in the order of the signature.
   std::array<NamedTensor, Signature::kMaxParameters> tensors_;
   size_t count_ = 0;

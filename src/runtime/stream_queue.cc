@@ -322,7 +322,7 @@ void Stream::Execute(Task&& task, Lock& lock) {
   if (!drop && task.after == nullptr && !task.ready) status = Run(task);
   if (task.opens != nullptr) task.opens->Open();
   const char* const name = task.work.name;
-  task = Task();  // whatever it holds is released before anybody sees it over
+  { const Task over = std::move(task); }  // what it holds is released before anybody sees it over
   lock.lock();
   busy_ = false;
   ++done_;
