@@ -24,10 +24,10 @@ while read -r call limit; do
   echo "$call: $each instructions a call, $limit at most"
   [ "$each" -le "$limit" ] || failed=1
 done <<'LIMITS'
-nearest 10300
-grid 15800
-bilinear 12300
-new_nearest 19000
-new_bilinear 26700
+nearest 9100
+grid 14400
+bilinear 11100
+new_nearest 16500
+new_bilinear 23300
 LIMITS
 exit $failed
