@@ -176,6 +176,73 @@ def test_grouped_products_in_all_forms(caller):
     _check(caller, "GroupedMatmulV3", {**one, **empty}, [x @ weight[1]])
 
 
+@pytest.mark.parametrize("form", ["ends", "lengths"])
+def test_groups_of_columns(caller, form):
+    x, weight = torch.rand(3, 6), torch.rand(6, 4)
+    groups = torch.tensor([2, 6] if form == "ends" else [2, 4])
+    given = {"x": [x], "groupType": 2, "groupListType": int(form == "lengths"), "groupList": groups}
+    wanted = [torch.stack((x[:, :2] @ weight[:2], x[:, 2:] @ weight[2:]))]
+    for one in ([weight], [weight[:2], weight[2:]]):
+        _check(caller, "GroupedMatmulV4", given | {"weight": one}, wanted)
+    for wrong in ([weight[:4], weight[4:]], [weight, weight]):  # of other lengths than the groups
+        with pytest.raises(AclnnError, match="cannot be multiplied|same reduction dim"):
+            _run(caller, "GroupedMatmulV4", given | {"weight": wrong}, wanted)
+    with pytest.raises(AclnnError, match="weight has 3 members, but groupList 2") as refused:
+        _run(caller, "GroupedMatmulV4", given | {"weight": list(weight.split(2))}, wanted)
+    assert refused.value.code == 161002
+
+
+def test_groups_that_leave_rows(caller):
+    x, weight = torch.rand(5, 6), torch.rand(2, 6, 3)
+    given = {"x": [x], "weight": [weight], "groupType": 0}
+    parts = [x[:1] @ weight[0], x[1:4] @ weight[1]]
+    words = "groupList divides 4 rows, but x has 5"
+    for name, groups, code in (
+        ("GroupedMatmulV2", [1, 4], 161002),
+        ("GroupedMatmulV3", torch.tensor([1, 4]), 507000),
+    ):
+        _check(caller, name, given | {"groupList": groups}, parts)
+        with pytest.raises(AclnnError, match=words) as refused:
+            _run(caller, name, given | {"groupList": groups}, [torch.empty(5, 3)])
+        assert refused.value.code == code
+
+
+def test_adam_by_nesterov(caller):
+    values, (_, m, v) = CALLS["ApplyAdam"]
+    ahead = m * values["beta1"] + values["grad"] * (1 - values["beta1"])
+    rate = 0.1 * (1 - 0.99**3) ** 0.5 / (1 - 0.9**3)
+    moved = values["varRef"] - rate * ahead / (v.sqrt() + 1e-8)
+    _check(caller, "ApplyAdam", values | {"useNesterov": True}, [moved, m, v])
+
+
+@pytest.mark.parametrize("amsgrad", [False, True])
+@pytest.mark.parametrize("maximize", [False, True])
+def test_adam_w_in_all_forms(caller, amsgrad, maximize):
+    most = CALLS["ApplyAdamWV2"][0]["maxGradNorm"]
+    for name in ("ApplyAdamW", "ApplyAdamWV2"):
+        values = {**CALLS[name][0], "amsgrad": amsgrad, "maximize": maximize}
+        values["maxGradNorm"] = most if amsgrad else None
+        wanted = aten_experts.adam_w(amsgrad, maximize, 4, values)
+        if name == "ApplyAdamW":
+            wanted = wanted[:3]
+        _check(caller, name, values, wanted)
+
+
+@pytest.mark.parametrize("step", [1, 2, 5])
+def test_adam_w_keeps_the_digits_of_small_corrections(caller, step):
+    numbers = {"lr": 1.0, "beta1": 0.999, "beta2": 0.999, "weightDecay": 0.0, "eps": 0.0}
+    beta = float(torch.tensor(0.999))
+    state = {"varRef": torch.zeros(4), "mRef": torch.rand(4), "vRef": torch.rand(4)}
+    grad = torch.rand(4)
+    m, v = (
+        state[n].double() * beta + g * (1 - beta) for n, g in (("mRef", grad), ("vRef", grad**2))
+    )
+    left = 1 - beta ** (step + 1)
+    wanted = [-(m / left / (v / left).sqrt()).float(), m.float(), v.float()]
+    values = state | numbers | {"grad": grad, "step": torch.tensor([step])}
+    _check(caller, "ApplyAdamWV2", values, wanted, rtol=1e-6, atol=0)
+
+
 @pytest.mark.parametrize(
     ("name", "changes", "words"),
     [
@@ -184,16 +251,29 @@ def test_grouped_products_in_all_forms(caller):
         ("GroupedMatmulV4", {"actType": 2}, "actType is not 0"),
         ("GroupedMatmulV4", {"groupListType": 2}, "groupListType is 2"),
         ("GroupedMatmulV3", {"groupList": torch.tensor([4, 1])}, "non-negative"),
+        ("GroupedMatmulV4", {"groupList": torch.tensor([3, 3])}, "groupList has 3, but 1 rows"),
+        (
+            "GroupedMatmulV3",
+            {"weight": [torch.rand(2, 5, 3)]},
+            "same reduction dim|cannot be multiplied",
+        ),
         ("GroupedMatmulV3", {"groupType": 1}, "groups of this kind"),
         ("GroupedMatmulV3", {"groupList": torch.tensor([1, 9])}, "groupList has 9, but 4 rows"),
         ("ApplyAdamWV2", {"maxGradNorm": None}, "maxGradNorm is null"),
         ("MoeInitRoutingV2", {"dropPadMode": 1, "expertCapacity": 2**62}, "expertCapacity is"),
+        (
+            "MoeInitRoutingV2",
+            {"x": torch.zeros(1, 1).expand(2**62, 1), "dropPadMode": 1, "expertCapacity": 2**62},
+            "expertCapacity is 4611686018427387904",
+        ),
         ("MoeInitRoutingV2", {"expertNum": -1}, "expertNum is -1"),
         ("MoeInitRoutingV2", {"expertIdx": EXPERTS + 9}, "out of range|out of bounds"),
         ("MoeFinalizeRoutingV2", {"dropPadMode": 4}, "dropPadMode is 4"),
         ("MoeGatingTopK", {"renorm": 1}, "renorm is 1"),
         ("MoeGatingTopK", {"k": 9}, "k is 9"),
         ("MoeGatingTopKSoftmax", {"k": 0}, "k is 0"),
+        ("MoeTokenPermute", {"numOutTokens": -9}, "numOutTokens is -9, but there are 8 rows"),
+        ("MoeTokenPermuteWithRoutingMap", {"numOutTokens": -1}, "numOutTokens is -1"),
         ("MoeTokenPermute", {"paddedMode": True}, "paddedMode is true"),
         ("MoeTokenUnpermuteWithRoutingMap", {"routingMap": None}, "routingMap is null"),
         ("MoeTokenUnpermuteWithRoutingMap", {"restoreShape": [4]}, "restoreShape has 1"),

@@ -20,9 +20,11 @@ bool Inputs::knows(std::string_view name) const {
                      [&](const Parameter& parameter) { return name == parameter.name; });
 }
 
-Composition& CompositionOf(std::string_view name) {
+Composition CompositionOf(std::string_view name, Composition added) {
   static auto& all = *new std::map<std::string_view, Composition>;
-  return all[name];
+  if (added != nullptr) all[name] = added;
+  const auto found = all.find(name);
+  return found == all.end() ? nullptr : found->second;
 }
 
 }  // namespace portacl::aten

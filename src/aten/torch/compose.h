@@ -56,13 +56,13 @@ class Inputs {
 // Results in the order of the row's outputs; an undefined tensor leaves its output as it is.
 using Composition = Tensors (*)(const Inputs& in);
 
-// Null if no composition has this name. The file that has it sets it.
-Composition& CompositionOf(std::string_view name);
+// Null if no composition has this name. `added`: has it from now on; the name's text stays.
+Composition CompositionOf(std::string_view name, Composition added = nullptr);
 
 // Begins the function of a composition: PORTACL_COMPOSITION(Rotary) { return {...}; }
-#define PORTACL_COMPOSITION(name)                                     \
-  Tensors name(const Inputs& in);                                     \
-  const Composition composition_##name = CompositionOf(#name) = name; \
+#define PORTACL_COMPOSITION(name)                                    \
+  Tensors name(const Inputs& in);                                    \
+  const Composition composition_##name = CompositionOf(#name, name); \
   Tensors name(const Inputs& in)
 
 // The type that fused kernels compute in.

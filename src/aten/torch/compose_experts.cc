@@ -22,9 +22,8 @@ using at::Tensor;
 void RefuseGiven(const Inputs& in, std::initializer_list<std::string_view> names) {
   for (const std::string_view name : names) {
     if (!in.knows(name) || !in.has(name)) continue;
-    const Tensors list = in.list(name);
-    TORCH_CHECK(std::ranges::all_of(list, [](const Tensor& t) { return t.numel() == 0; }), name,
-                " is given, but quantised products are not served");
+    for (const Tensor& t : in.list(name))
+      TORCH_CHECK(t.numel() == 0, name, " is given, but quantised products are not served");
   }
 }
 
@@ -47,7 +46,7 @@ Tensor AddedRows(int64_t rows, const Tensor& index, const Tensor& t) {
   return at::zeros(sizes, t.options()).index_add(0, index.to(at::kLong), t);
 }
 
-// Of an order: where each element went.
+// The indices that sort the last axis, stably. The order of an order: where each element went.
 Tensor Order(const Tensor& t, bool descending = false) {
   return std::get<1>(at::sort(t, true, -1, descending));
 }
@@ -66,35 +65,43 @@ int64_t WidthOf(const Tensor& t) { return t.dim() == 2 ? t.size(1) : 1; }
 PORTACL_COMPOSITION(MoeInitRouting) {
   const Tensor x = in.t("x"), experts = in.t("expertIdx"), order = Order(experts.flatten());
   const Tensor rows = Rows(in.t("rowIdx").flatten(), order);
-  const int64_t active = std::clamp<int64_t>(in.i("activeNum"), 0, x.size(0));
-  return {Rows(x, rows.remainder(std::max<int64_t>(x.size(0), 1)))
-              .slice(0, 0, active * WidthOf(experts)),
+  const int64_t k = WidthOf(experts), tokens = experts.numel() / std::max<int64_t>(k, 1);
+  const int64_t active = std::clamp<int64_t>(in.i("activeNum"), 0, std::min(x.size(0), tokens));
+  return {Rows(x, rows.remainder(std::max<int64_t>(x.size(0), 1))).slice(0, 0, active * k),
           Order(rows), Rows(experts.flatten(), order)};
 }
 
-// dropPadMode 1: `capacity` rows an expert; what exceeds it is dropped (-1), missing rows are 0.
+// `capacity` rows for each expert, and the row of each token. What exceeds the rows is dropped
+// (-1), missing rows are 0.
+std::pair<Tensor, Tensor> Padded(const Tensor& tokens, const Tensor& experts, const Tensor& counts,
+                                 int64_t capacity) {
+  const int64_t all = counts.numel() * capacity;
+  const Tensor rank = Arange(experts.numel(), experts) - Rows(counts.cumsum(0) - counts, experts);
+  const Tensor slot =
+      at::where(rank < capacity, experts * capacity + rank, at::full_like(rank, all));
+  return {
+      AddedRows(all + 1, slot, tokens).slice(0, 0, all).unflatten(0, {counts.numel(), capacity}),
+      at::where(slot < all, slot, at::full_like(slot, -1))};
+}
+
 PORTACL_COMPOSITION(MoeInitRoutingV2) {
   const Tensor x = in.t("x"), experts = in.t("expertIdx").flatten().to(at::kLong);
-  const Tensor order = Order(experts);
+  const Tensor order = Order(experts), places = Order(order);
   const int64_t k = std::max<int64_t>(WidthOf(in.t("expertIdx")), 1), count = in.i("expertNum");
   const int64_t active = in.i("activeNum"), flag = in.i("expertTokensCountOrCumsumFlag");
-  const Tensor tokens = Rows(x, order.div(k, "floor")), places = Order(order);
   const bool pads = in.i("dropPadMode") == 1;
   TORCH_CHECK(count >= 0 && count <= INT32_MAX, "expertNum is ", count);
+  const Tensor tokens = Rows(x, order.div(k, "floor"));
   const Tensor counts = pads || flag != 0 ? CountsOf(experts, count) : Tensor();
   if (!pads) {
     return {active > 0 ? tokens.slice(0, 0, active) : tokens, places,
             flag == 1 ? counts.cumsum(0) : counts};
   }
-  const int64_t capacity = in.i("expertCapacity"), all = count * capacity;
-  TORCH_CHECK(capacity > 0 && capacity <= x.size(0), "expertCapacity is ", capacity);
-  const Tensor sorted = Rows(experts, order);
-  const Tensor rank = Arange(experts.numel(), experts) - Rows(counts.cumsum(0) - counts, sorted);
-  const Tensor slot =
-      at::where(rank < capacity, sorted * capacity + rank, at::full_like(rank, all));
-  const Tensor shown = at::where(slot < all, slot, at::full_like(slot, -1));
-  return {AddedRows(all + 1, slot, tokens).slice(0, 0, all).unflatten(0, {count, capacity}),
-          Rows(shown, places), Tensor(),
+  const int64_t capacity = in.i("expertCapacity"), most = INT64_MAX / std::max<int64_t>(count, 1);
+  TORCH_CHECK(capacity > 0 && capacity <= x.size(0) && capacity < most, "expertCapacity is ",
+              capacity);
+  const auto [padded, rows] = Padded(tokens, Rows(experts, order), counts, capacity);
+  return {padded, Rows(rows, places), Tensor(),
           in.b("expertTokensBeforeCapacityFlag") ? counts : Tensor()};
 }
 
@@ -169,7 +176,8 @@ PORTACL_COMPOSITION(MoeTokenPermute) {
   RefusePadded(in);
   const Tensor indices = in.t("indices"), order = Order(indices.flatten());
   const Tensor rows = order.div(std::max<int64_t>(WidthOf(indices), 1), "floor");
-  const int64_t count = in.i("numOutTokens") + (in.i("numOutTokens") > 0 ? 0 : order.numel());
+  const int64_t given = in.i("numOutTokens"), count = given + (given > 0 ? 0 : order.numel());
+  TORCH_CHECK(count >= 0, "numOutTokens is ", given, ", but there are ", order.numel(), " rows");
   return {Rows(in.t("tokens"), rows.slice(0, 0, count)), Order(order)};
 }
 PORTACL_COMPOSITION(MoeTokenPermuteGrad) {
@@ -186,6 +194,7 @@ PORTACL_COMPOSITION(MoeTokenUnpermuteGrad) {
   RefusePadded(in);
   const Tensor grad = Wide(in.t("grad")).unsqueeze(1), indices = in.t("sortedIndices");
   const int64_t rows = in.t("permutedTokensGrad").size(0);
+  TORCH_CHECK(rows < INT64_MAX, "permutedTokensGrad has ", rows, " rows");
   const Tensor probs =
       in.has("probs") ? Wide(in.t("probs")).unsqueeze(-1) : at::ones({1, 1, 1}, grad.options());
   const Tensor places = indices.clamp_max(rows);
@@ -223,6 +232,7 @@ PORTACL_COMPOSITION(MoeTokenPermuteWithRoutingMap) {
   const Tensor map = in.t("routingMap");
   const bool padded = in.b("dropAndPad");
   const int64_t tokens = map.size(0), parts = std::max<int64_t>(map.size(padded ? 1 : 0), 1);
+  TORCH_CHECK(in.i("numOutTokens") >= 0, "numOutTokens is ", in.i("numOutTokens"));
   const Tensor marked = Marked(map, in.i("numOutTokens") / parts * parts, padded);
   const Tensor rows = marked.remainder(std::max<int64_t>(tokens, 1));
   return {Rows(in.t("tokens"), rows), in.has("probs") ? OfExperts(in.t("probs"), marked) : Tensor(),
@@ -281,6 +291,7 @@ std::vector<int64_t> LengthsOf(const Inputs& in, int64_t rows) {
   TORCH_CHECK(type == 0 || type == 1, "groupListType is ", type, ", but only 0 and 1 are served");
   for (const int64_t number : numbers) {
     TORCH_CHECK(number >= 0 && number <= rows, "groupList has ", number, ", but ", rows, " rows");
+    if (type == 1) rows -= number;  // what is left
   }
   for (size_t i = numbers.size(); type == 0 && i-- > 1;) numbers[i] -= numbers[i - 1];
   return numbers;
@@ -303,8 +314,30 @@ Tensors Products(const Tensors& x, const Tensors& weight, const Tensors& bias) {
   return out;
 }
 
-// groupList divides one x into its rows (groupType 0), or x's columns and the weight's rows (2).
-// The products are joined where y has one member.
+// Splits one x into the groups' rows (groupType 0), or x's columns and one weight's rows (2).
+void Divide(const Inputs& in, bool columns, bool joined, Tensors* x, Tensors* weight) {
+  const int64_t axis = columns ? 1 : 0, rows = x->front().size(axis);
+  const std::vector<int64_t> lengths = LengthsOf(in, rows);
+  const int64_t all = std::accumulate(lengths.begin(), lengths.end(), int64_t{0});
+  *x = x->front().narrow(axis, 0, all).split_with_sizes(lengths, axis);
+  TORCH_CHECK(columns || !joined || all == rows, "groupList divides ", all, " rows, but x has ",
+              rows);
+  if (!columns || weight->size() != 1) return;
+  *weight = weight->front().narrow(0, 0, all).split_with_sizes(lengths, 0);
+}
+
+// The products' shapes in phase 1, where a groupList that is a tensor has no numbers.
+Tensors WithoutLengths(const Tensor& x, const Tensors& weight, const Tensors& bias, int64_t groups,
+                       bool columns, bool joined) {
+  const auto members = static_cast<int64_t>(weight.size());
+  TORCH_CHECK(members == groups || (columns && members == 1), "weight has ", members,
+              " members, but groupList ", groups);
+  if (columns) return {at::matmul(x, at::cat(weight)).unsqueeze(0).expand({groups, -1, -1})};
+  const Tensors out = Products(Tensors(weight.size(), x.slice(0, 0, 1)), weight, bias);
+  return joined ? Tensors{x.new_empty({x.size(0), at::cat(out).size(-1)})} : Tensors();
+}
+
+// x[i] weight[i] of the lists or of one x's groups. The products are joined if y has one member.
 PORTACL_COMPOSITION(GroupedMatmul) {
   RefuseGiven(in, {"scale", "offset", "antiquantScale", "antiquantOffset", "perTokenScale",
                    "activationInput", "activationQuantScale", "activationQuantOffset"});
@@ -312,38 +345,33 @@ PORTACL_COMPOSITION(GroupedMatmul) {
   TORCH_CHECK(!x.empty() && !weight.empty() && weight[0].dim() > 0, "x or weight has no members");
   TORCH_CHECK(!in.knows("actType") || in.i("actType") == 0, "actType is not 0: not served");
   const bool divided = in.has("groupList") && x.size() == 1, joined = in.list("y").size() == 1;
-  const int64_t type = in.knows("groupType") ? in.i("groupType") : 0, axis = type == 2 ? 1 : 0;
+  const int64_t type = in.knows("groupType") ? in.i("groupType") : 0;
   TORCH_CHECK(!divided || type == 0 || type == 2, "groups of this kind are not served");
-  if (divided && in["groupList"].isTensor() && x[0].is_meta()) {  // the lengths are not known
-    const int64_t columns = weight[0].size(-1);
-    if (type == 2) return {x[0].new_empty({in.t("groupList").numel(), x[0].size(0), columns})};
-    return joined ? Tensors{x[0].new_empty({x[0].size(0), columns})} : Tensors();
-  }
   weight = Unbound(weight, 3, type != 2);
-  if (divided) {
-    const std::vector<int64_t> lengths = LengthsOf(in, x[0].size(axis));
-    const int64_t all = std::accumulate(lengths.begin(), lengths.end(), int64_t{0});
-    x = x[0].narrow(axis, 0, all).split_with_sizes(lengths, axis);
-    if (type == 2) weight = weight[0].narrow(0, 0, all).split_with_sizes(lengths, 0);
+  const bool several = weight.size() > 1 || type == 2;
+  const Tensors bias = in.has("bias") ? Unbound(in.list("bias"), 2, several) : Tensors();
+  if (divided && in["groupList"].isTensor() && x[0].is_meta()) {
+    return WithoutLengths(x[0], weight, bias, in.t("groupList").numel(), type == 2, joined);
   }
-  const Tensors bias = in.has("bias") ? Unbound(in.list("bias"), 2, x.size() > 1) : Tensors();
+  if (divided) Divide(in, type == 2, joined, &x, &weight);
   const Tensors out = Products(x, weight, bias);
   if (type == 2 && divided) return {at::stack(out)};
   return joined ? Tensors{at::cat(out)} : out;
 }
 
-// AdamW's step with numbers or tensors of one element; the corrections are 1 - beta^t.
+// AdamW's step with numbers or tensors of one element. The powers are beta^t in double, because
+// 1 - beta^t loses digits.
 template <class Number>
 Tensors AdamW(const Inputs& in, const Number& lr, const Number& decay, const Number& beta1,
-              const Number& beta2, const Number& eps, const Tensor& correction1,
-              const Tensor& correction2) {
+              const Number& beta2, const Number& eps, const Tensor& power1, const Tensor& power2) {
   const bool amsgrad = in.b("amsgrad");
   TORCH_CHECK(!amsgrad || in.has("maxGradNorm"), "amsgrad is true, but maxGradNorm is null");
   const Tensor grad = in.b("maximize") ? -Wide(in.t("grad")) : Wide(in.t("grad"));
   const Tensor m = Wide(in.t("mRef")) * beta1 + grad * (1 - beta1);
   const Tensor v = Wide(in.t("vRef")) * beta2 + grad * grad * (1 - beta2);
   const Tensor most = amsgrad ? at::maximum(Wide(in.t("maxGradNorm")), v) : v;
-  const Tensor step = m / (at::sqrt(most / correction2) + eps) / correction1;
+  const auto rest = [&](const Tensor& power) { return (1 - power).to(m.scalar_type()); };
+  const Tensor step = m / (at::sqrt(most / rest(power2)) + eps) / rest(power1);
   return {Wide(in.t("varRef")) * (1 - lr * decay) - step * lr, m, v, amsgrad ? most : Tensor()};
 }
 
@@ -352,14 +380,15 @@ PORTACL_COMPOSITION(ApplyAdamW) {
   const auto one = [&](std::string_view name) { return Wide(in.t(name)); };
   const Tensor beta1 = one("beta1"), beta2 = one("beta2");
   return AdamW(in, one("lr"), one("weightDecay"), beta1, beta2, one("eps"),
-               1 - one("beta1Power") * beta1, 1 - one("beta2Power") * beta2);
+               in.t("beta1Power").to(at::kDouble) * beta1.to(at::kDouble),
+               in.t("beta2Power").to(at::kDouble) * beta2.to(at::kDouble));
 }
-// step counts from 0, as torch_npu passes it.
+// step counts from 0: torch_npu's _fused_adamw_ subtracts 1 from PyTorch's step.
 PORTACL_COMPOSITION(ApplyAdamWV2) {
   const double beta1 = in.d("beta1"), beta2 = in.d("beta2");
-  const Tensor t = in.t("step").to(at::kFloat) + 1;
-  return AdamW(in, in.d("lr"), in.d("weightDecay"), beta1, beta2, in.d("eps"),
-               1 - at::pow(beta1, t), 1 - at::pow(beta2, t));
+  const Tensor t = in.t("step").to(at::kDouble) + 1;
+  return AdamW(in, in.d("lr"), in.d("weightDecay"), beta1, beta2, in.d("eps"), at::pow(beta1, t),
+               at::pow(beta2, t));
 }
 
 // beta1Power and beta2Power are those of this step.

@@ -15,8 +15,7 @@ using at::Tensor;
 Tensor Unpacked(const Tensor& mask, c10::IntArrayRef sizes) {
   const Tensor bits = mask.reshape({-1, 1}).to(at::kInt).bitwise_right_shift(
       at::arange(8, mask.options().dtype(at::kInt)));
-  int64_t count = 1;
-  for (const int64_t size : sizes) count *= size;
+  const int64_t count = c10::multiply_integers(sizes);
   TORCH_CHECK(mask.numel() * 8 >= count, "mask has bits for ", mask.numel() * 8,
               " elements, but there are ", count);
   return bits.bitwise_and(1).reshape({-1}).slice(0, 0, count).reshape(sizes).to(at::kBool);
@@ -78,8 +77,7 @@ PORTACL_COMPOSITION(AddScalarTensor) {
 }
 
 // One axis after the other, the last first; PyTorch 1.13 has no other way.
-template <class Reduce>
-Tensors OverAxes(const Inputs& in, Reduce&& reduce) {
+Tensors OverAxes(const Inputs& in, Tensor (*reduce)(const Tensor&, int64_t, bool)) {
   Tensor t = in.t("self");
   std::vector<int64_t> dims = in.ints("dims");
   if (dims.empty()) return {t.ne(0)};
@@ -92,14 +90,8 @@ Tensors OverAxes(const Inputs& in, Reduce&& reduce) {
   return {t};
 }
 
-PORTACL_COMPOSITION(All) {
-  return OverAxes(in,
-                  [](const Tensor& t, int64_t dim, bool keep) { return at::all(t, dim, keep); });
-}
-PORTACL_COMPOSITION(Any) {
-  return OverAxes(in,
-                  [](const Tensor& t, int64_t dim, bool keep) { return at::any(t, dim, keep); });
-}
+PORTACL_COMPOSITION(All) { return OverAxes(in, at::all); }
+PORTACL_COMPOSITION(Any) { return OverAxes(in, at::any); }
 
 PORTACL_COMPOSITION(Aminmax) {
   return {at::amin(in.t("self"), in.ints("dims"), in.b("keepdim")),
@@ -214,8 +206,7 @@ PORTACL_COMPOSITION(Multinomial) {
 }
 
 PORTACL_COMPOSITION(NormalOut) {
-  const Tensor out = in.t("out");
-  Tensor t = at::empty(out.sizes(), out.options().device(at::kCPU));
+  const Tensor t = at::empty(in.t("out").sizes(), in.t("out").options().device(at::kCPU));
   return {t.normal_(in.d("mean"), in.d("std"), Seeded(in))};
 }
 
@@ -256,9 +247,7 @@ Tensor MaskOf(const Inputs& in, int64_t count, double p) {
 }
 
 PORTACL_COMPOSITION(DropoutGenMask) {
-  int64_t count = 1;
-  for (const int64_t size : in.ints("shape")) count *= size;
-  return {MaskOf(in, count, in.d("prob"))};
+  return {MaskOf(in, c10::multiply_integers(in.ints("shape")), in.d("prob"))};
 }
 
 PORTACL_COMPOSITION(DropoutDoMask) {
@@ -277,8 +266,7 @@ PORTACL_COMPOSITION(Dropout) {
 }
 
 PORTACL_COMPOSITION(DropoutBackward) {
-  const Tensor grad = in.t("gradOutput");
-  return {grad * Unpacked(in.t("mask"), grad.sizes()) * in.d("scale")};
+  return {in.t("gradOutput") * Unpacked(in.t("mask"), in.t("gradOutput").sizes()) * in.d("scale")};
 }
 
 // The part of t that begins, ends, steps and axes name; without axes the first ones.
@@ -324,17 +312,12 @@ PORTACL_COMPOSITION(RepeatInterleaveGrad) {
 PORTACL_COMPOSITION(NonzeroV2) {
   return in.t("self").is_meta() ? Tensors() : Tensors{at::nonzero(in.t("self")).t()};
 }
-PORTACL_COMPOSITION(Unique2) {
-  if (in.t("self").is_meta()) return {};
-  const auto r = at::_unique2(in.t("self"), in.b("sorted"), true, true);
-  return {std::get<0>(r), in.b("returnInverse") || in.b("returnCounts") ? std::get<1>(r) : Tensor(),
-          in.b("returnCounts") ? std::get<2>(r) : Tensor()};
-}
-
 PORTACL_COMPOSITION(Unique) {
   if (in.t("self").is_meta()) return {};
-  const auto r = at::_unique2(in.t("self"), in.b("sorted"), true, false);
-  return {std::get<0>(r), in.b("returnInverse") ? std::get<1>(r) : Tensor()};
+  const bool counts = in.knows("returnCounts") && in.b("returnCounts");
+  const auto r = at::_unique2(in.t("self"), in.b("sorted"), true, counts);
+  return {std::get<0>(r), in.b("returnInverse") || counts ? std::get<1>(r) : Tensor(),
+          counts ? std::get<2>(r) : Tensor()};
 }
 
 PORTACL_COMPOSITION(UniqueDim) {

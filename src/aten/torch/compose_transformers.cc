@@ -44,13 +44,11 @@ PORTACL_COMPOSITION(RotaryPair) {
 
 PORTACL_COMPOSITION(RotaryGrad) {
   const Tensor dy = Wide(in.t("dy")), cos = in.t("cos"), sin = in.t("sin");
-  Tensors out{dy * Wide(cos) - Turned(dy * Wide(sin), in.i("mode"))};
-  if (in.has("x")) {
-    const Tensor x = Wide(in.t("x"));
-    out.push_back(at::sum_to(dy * x, cos.sizes()));
-    out.push_back(at::sum_to(dy * Turned(x, in.i("mode")), sin.sizes()));
-  }
-  return out;
+  const Tensor dx = dy * Wide(cos) - Turned(dy * Wide(sin), in.i("mode"));
+  if (!in.has("x")) return {dx};
+  const Tensor x = Wide(in.t("x"));
+  return {dx, at::sum_to(dy * x, cos.sizes()),
+          at::sum_to(dy * Turned(x, in.i("mode")), sin.sizes())};
 }
 
 // fixedTriuMask: the mask hides the elements above the diagonal.
@@ -108,14 +106,11 @@ PORTACL_COMPOSITION(Attention) {
     v = v.repeat_interleave(heads / kv_heads, 1);
   }
   Tensor scores = at::matmul(q, k.transpose(-1, -2)) * in.d("scaleValue");
-  if (in.has("pseShift")) {
-    const Tensor pse = in.t("pseShift");
-    scores = scores + Wide(pse).slice(2, 0, scores.size(2)).slice(3, 0, scores.size(3));
-  }
+  const int64_t sq = scores.size(-2), sk = scores.size(-1);
+  if (in.has("pseShift")) scores = scores + Wide(in.t("pseShift")).slice(2, 0, sq).slice(3, 0, sk);
   if (in.has("attenMask"))
-    scores = scores.masked_fill(
-        in.t("attenMask").to(at::kBool).slice(-2, 0, scores.size(2)).slice(-1, 0, scores.size(3)),
-        -INFINITY);
+    scores = scores.masked_fill(in.t("attenMask").to(at::kBool).slice(-2, 0, sq).slice(-1, 0, sk),
+                                -INFINITY);
   Tensors results{h.From(at::matmul(at::softmax(scores, -1), v))};
   if (in.b("softmaxLseFlag")) results.push_back(at::logsumexp(scores, {-1}, true));
   return results;

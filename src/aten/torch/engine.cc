@@ -137,10 +137,8 @@ class Call final : public Computation {
   // But for axes of one element.
   static bool SameExtents(c10::IntArrayRef a, c10::IntArrayRef b) {
     const auto longer = [](c10::IntArrayRef sizes) {
-      std::vector<int64_t> rest;
-      for (const int64_t size : sizes) {
-        if (size != 1) rest.push_back(size);
-      }
+      std::vector<int64_t> rest = sizes.vec();
+      std::erase(rest, 1);
       return rest;
     };
     return a == b || longer(a) == longer(b);

@@ -176,8 +176,7 @@ bool IsContiguous(const View& view) {
 // The view's elements as bytes along an axis more, which have no alignment.
 at::Tensor BytesOf(const View& view, void* first) {
   const auto size = static_cast<int64_t>(c10::elementSize(view.type));
-  std::vector<int64_t> sizes = view.sizes;
-  std::vector<int64_t> strides = view.strides;
+  std::vector<int64_t> sizes = view.sizes, strides = view.strides;
   for (int64_t& stride : strides) stride *= size;
   sizes.push_back(size);
   strides.push_back(1);
