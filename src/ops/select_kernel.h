@@ -198,7 +198,8 @@ base::Status Plan::Choose(const Kernels& kernels, const Params& params, int64_t 
   PORTACL_RETURN_IF_ERROR(kernel->Choose(refusals_, kernels, params, &kernel_));
   workspace_size_ = kernel->workspace_size();
   const int64_t written = tensor(output(0)).desc.NumElements();
-  small_ = tensor(0).desc.NumElements() <= small_elements - written;  // their sum may pass 64 bits
+  const int64_t read = tensor(0).desc.NumElements();
+  small_ = read >= 0 && read <= small_elements - written;  // their sum may pass 64 bits
   return {};
 }
 

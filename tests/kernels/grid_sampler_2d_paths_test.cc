@@ -508,7 +508,11 @@ TEST_F(GridSamplerPaths, SamplingOfChannelsLastIsDirectForFewChannelsAndPoints) 
   }
   On(kGraniteRapids);
   EXPECT_EQ(path(Interpolation::kBilinear, 4, 1), "direct");
-  EXPECT_EQ(path(Interpolation::kBilinear, 5, 1), "slab");
+  EXPECT_EQ(path(Interpolation::kBilinear, 5, 11), "slab");
+  EXPECT_EQ(path(Interpolation::kBilinear, 5, 12), "direct");
+  EXPECT_EQ(path(Interpolation::kNearest, 6, 7), "slab");
+  EXPECT_EQ(path(Interpolation::kNearest, 6, 8), "direct");
+  EXPECT_EQ(path(Interpolation::kBicubic, 3, 10), "slab");
 }
 
 // A slab of such a view would be filled element by element.

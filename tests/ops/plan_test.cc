@@ -25,14 +25,12 @@ base::TensorDesc ViewOf(const std::array<int64_t, 4>& shape, const std::array<in
   return view;
 }
 
-// Both tensors have 2^63 elements together.
-TEST(Plan, IsNotSmallWhereElementsPassSixtyThreeBits) {
+// The plan of a gradient from a repeated element to a single one.
+void ExpectNotSmall(Surface surface, const std::array<int64_t, 4>& shape) {
   float repeated = 0, sum = 0;
-  constexpr int64_t kW = INT64_MAX / 7;
-  static_assert(kW * 7 == INT64_MAX);
-  const base::TensorDesc grad_output = ViewOf({1, 1, 7, kW}, {0, 0, 0, 0}, &repeated);
+  const base::TensorDesc grad_output = ViewOf(shape, {0, 0, 0, 0}, &repeated);
   const base::TensorDesc grad_input = ViewOf({1, 1, 1, 1}, {1, 1, 1, 1}, &sum);
-  Call call(signatures::portaclPlanUpsampleNearestExactBackward, Surface::kNative, "test");
+  Call call(signatures::portaclPlanUpsampleNearestExactBackward, surface, "test");
   call.Add(&grad_output);
   call.Add(&grad_input);
   call.Add(std::array<double, 3>{});
@@ -40,6 +38,19 @@ TEST(Plan, IsNotSmallWhereElementsPassSixtyThreeBits) {
   const base::Status status = MakePlan(call, &plan);
   ASSERT_TRUE(status.ok()) << status.message();
   EXPECT_FALSE(plan->small());
+}
+
+// Both tensors have 2^63 elements together.
+TEST(Plan, IsNotSmallWhereElementsPassSixtyThreeBits) {
+  constexpr int64_t kW = INT64_MAX / 7;
+  static_assert(kW * 7 == INT64_MAX);
+  ExpectNotSmall(Surface::kNative, {1, 1, 7, kW});
+}
+
+// The native API refuses so many.
+TEST(Plan, IsNotSmallWhereATensorAlonePassesSixtyThreeBits) {
+  constexpr int64_t kSide = int64_t{1} << 32;
+  ExpectNotSmall(Surface::kAclnn, {1, 1, kSide, kSide});
 }
 
 }  // namespace

@@ -35,30 +35,30 @@ int64_t MaxStridedChannels(ops::Interpolation interpolation) {
 }
 
 // Elements that are not neighbours along W: how many pixels of the image a point must have, if
-// gathers are to cost less than a slab. A point costs gathers each channel, and a slab about the
-// same for all. If channels are no neighbours either, a slab is filled element by element.
-// Elements of 16 bits are gathered one by one.
+// gathers are to cost less than a slab. Elements of 16 bits are gathered one by one. If channels
+// are no neighbours either, a slab is filled element by element.
 int64_t StridedPixelsPerPoint(const ops::GridSampler2DParams& p) {
+  const auto& s = p.shape;
+  const bool nearest = s.interpolation == ops::Interpolation::kNearest;
+  const bool bilinear = s.interpolation == ops::Interpolation::kBilinear;
+  const bool narrow = base::DTypeSize(s.dtype) == 2;
+  const bool neighbours = p.input_stride[1] == 1;
+  if (!GathersAreSlow()) {
+    const int64_t pixels = (nearest ? 8 : bilinear ? 12 : 96) * (narrow ? 2 : 1);
+    return neighbours ? pixels : pixels / 6;
+  }
+  // A point costs gathers each channel, and a slab about the same for all.
   struct Cost {
     int64_t free;     // so many channels cost a point no more than a slab does
     int64_t channel;  // pixels that each further channel takes
     int64_t most;
   };
-  const auto& s = p.shape;
-  const bool narrow = base::DTypeSize(s.dtype) == 2;
-  const auto cost = [&] {
-    switch (s.interpolation) {
-      case ops::Interpolation::kNearest:
-        return narrow ? Cost{2, 2, 16} : Cost{4, 1, 4};
-      case ops::Interpolation::kBilinear:
-        return narrow ? Cost{1, 6, 24} : Cost{2, 2, 12};
-      default:
-        return narrow ? Cost{1, 40, 192} : Cost{2, 10, 96};
-    }
-  }();
+  const Cost cost = nearest    ? (narrow ? Cost{2, 2, 16} : Cost{4, 1, 4})
+                    : bilinear ? (narrow ? Cost{1, 6, 24} : Cost{2, 2, 12})
+                               : (narrow ? Cost{1, 40, 192} : Cost{2, 10, 96});
   const int64_t channels = std::clamp<int64_t>(s.c - cost.free, 0, cost.most);
   const int64_t pixels = std::min(channels * cost.channel, cost.most);
-  return p.input_stride[1] == 1 ? pixels : pixels / 3;
+  return neighbours ? pixels : pixels / 3;
 }
 
 // Elements of input and output below which the slab's stages alone cost more than either.
