@@ -24,9 +24,8 @@ class Dims {
   Dims& operator=(const Dims& other) {
     constexpr int kUsual = 6;  // few tensors have more axes, and a call copies many shapes
     rank_ = other.rank_;
-    if (this == &other) return *this;
-    std::memcpy(values_.data(), other.values_.data(), kUsual * sizeof(int64_t));  // no call: inline
-    if (rank_ > kUsual) std::memcpy(values_.data(), other.values_.data(), sizeof(values_));
+    std::memmove(values_.data(), other.values_.data(), kUsual * sizeof(int64_t));
+    if (rank_ > kUsual) std::memmove(values_.data(), other.values_.data(), sizeof(values_));
     return *this;
   }
   int rank() const { return rank_; }
