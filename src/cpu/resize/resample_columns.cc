@@ -15,6 +15,43 @@ namespace portacl::cpu::HWY_NAMESPACE {
 
 namespace {
 
+// Sums of `count` destinations from o on, a vector each, to `to`. Four chains of additions run side
+// by side: each waits for its last sum.
+template <class F, class Load>
+HWY_INLINE void SumDestinations(const ResampleTaps<F>& w, int64_t o, int64_t count, F init,
+                                const Load& load, F* to) {
+  constexpr int64_t N = kTransposed<F>;
+  const BlockTag<F, 16> d;
+  const auto first = [&](int64_t i) PORTACL_INLINE_LAMBDA {
+    return hn::Set(d, w.start[i] < w.start[i + 1] ? init : F{0});
+  };
+  const auto add = [&](int64_t k, auto sum) PORTACL_INLINE_LAMBDA {
+    return hn::MulAdd(hn::Set(d, w.weight[k]), load(k), sum);
+  };
+  const auto finish = [&](int64_t i, int64_t done, auto sum) PORTACL_INLINE_LAMBDA {
+    for (int64_t k = w.start[i] + done; k < w.start[i + 1]; ++k) sum = add(k, sum);
+    hn::Store(sum, d, to);
+    to += N;
+  };
+  const int64_t end = o + count;
+  for (; o + 4 <= end; o += 4) {
+    const int64_t* const s = w.start + o;
+    const int64_t shared = std::min({s[1] - s[0], s[2] - s[1], s[3] - s[2], s[4] - s[3]});
+    auto a = first(o), b = first(o + 1), c = first(o + 2), e = first(o + 3);
+    for (int64_t k = 0; k < shared; ++k) {
+      a = add(s[0] + k, a);
+      b = add(s[1] + k, b);
+      c = add(s[2] + k, c);
+      e = add(s[3] + k, e);
+    }
+    finish(o, shared, a);
+    finish(o + 1, shared, b);
+    finish(o + 2, shared, c);
+    finish(o + 3, shared, e);
+  }
+  for (; o < end; ++o) finish(o, 0, first(o));
+}
+
 // Sums of columns, transposed back to rows, a block of destinations at a time. fill(o0) prepares
 // the columns for the block from o0 on; load(k) returns the column of tap k.
 template <class F, class Ti, class To, class Fill, class Load>
@@ -25,6 +62,7 @@ HWY_INLINE void SumColumns(const RowsOfW<F, Ti, To>& some, const Fill& fill, con
   const int64_t rows = some.rows, w1 = some.columns.w1;
   const F init = some.init;
   To* const* const to = some.to;
+  HWY_ALIGN F sums[N * N] = {};
   for (int64_t o0 = some.columns.w0; o0 < w1; o0 += N) {
     const int64_t lanes = std::min(N, w1 - o0);
     if (w.start[o0] == w.start[o0 + lanes]) {  // no tap: often the same of many blocks
@@ -36,18 +74,11 @@ HWY_INLINE void SumColumns(const RowsOfW<F, Ti, To>& some, const Fill& fill, con
       continue;
     }
     fill(o0);
-    const auto sum = [&](int64_t o) PORTACL_INLINE_LAMBDA {
-      const int64_t end = w.start[o + 1];
-      int64_t k = w.start[o];
-      auto acc = hn::Set(d, k < end ? init : F{0});
-      for (; k < end; ++k) acc = hn::MulAdd(hn::Set(d, w.weight[k]), load(k), acc);
-      return acc;
-    };
+    SumDestinations(w, o0, lanes, init, load, sums);
     TransposeRows(
         d,
-        [&](size_t i) PORTACL_INLINE_LAMBDA {
-          return static_cast<int64_t>(i) < lanes ? sum(o0 + static_cast<int64_t>(i)) : hn::Zero(d);
-        },
+        [&](size_t i)
+            PORTACL_INLINE_LAMBDA { return hn::Load(d, sums + static_cast<int64_t>(i) * N); },
         [&](size_t j, auto v) PORTACL_INLINE_LAMBDA {
           if (static_cast<int64_t>(j) >= rows) return;
           if (lanes == N) {
