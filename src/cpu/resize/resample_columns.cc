@@ -15,6 +15,10 @@ namespace portacl::cpu::HWY_NAMESPACE {
 
 namespace {
 
+// Destinations with so many taps each are summed four at a time. Fewer taps do not pay for sums in
+// memory.
+constexpr int64_t kManyTaps = 16;
+
 // Sums of `count` destinations from o on, a vector each, to `to`. Four chains of additions run side
 // by side: each waits for its last sum.
 template <class F, class Load>
@@ -62,7 +66,7 @@ HWY_INLINE void SumColumns(const RowsOfW<F, Ti, To>& some, const Fill& fill, con
   const int64_t rows = some.rows, w1 = some.columns.w1;
   const F init = some.init;
   To* const* const to = some.to;
-  HWY_ALIGN F sums[N * N] = {};
+  HWY_ALIGN F sums[N * N];
   for (int64_t o0 = some.columns.w0; o0 < w1; o0 += N) {
     const int64_t lanes = std::min(N, w1 - o0);
     if (w.start[o0] == w.start[o0 + lanes]) {  // no tap: often the same of many blocks
@@ -74,11 +78,21 @@ HWY_INLINE void SumColumns(const RowsOfW<F, Ti, To>& some, const Fill& fill, con
       continue;
     }
     fill(o0);
-    SumDestinations(w, o0, lanes, init, load, sums);
+    const bool many = w.start[o0 + lanes] - w.start[o0] >= kManyTaps * lanes;
+    if (many) SumDestinations(w, o0, lanes, init, load, sums);
+    const auto sum = [&](int64_t i) PORTACL_INLINE_LAMBDA {
+      if (many) return hn::Load(d, sums + i * N);
+      const int64_t end = w.start[o0 + i + 1];
+      int64_t k = w.start[o0 + i];
+      auto acc = hn::Set(d, k < end ? init : F{0});
+      for (; k < end; ++k) acc = hn::MulAdd(hn::Set(d, w.weight[k]), load(k), acc);
+      return acc;
+    };
     TransposeRows(
         d,
-        [&](size_t i)
-            PORTACL_INLINE_LAMBDA { return hn::Load(d, sums + static_cast<int64_t>(i) * N); },
+        [&](size_t i) PORTACL_INLINE_LAMBDA {
+          return static_cast<int64_t>(i) < lanes ? sum(static_cast<int64_t>(i)) : hn::Zero(d);
+        },
         [&](size_t j, auto v) PORTACL_INLINE_LAMBDA {
           if (static_cast<int64_t>(j) >= rows) return;
           if (lanes == N) {
