@@ -6,7 +6,7 @@ NAME-narrow, on a telephone:
     portacl demo DIR
     python docs/draw_gallery.py DIR [OUT]
 
-rotation.jpg, lens.jpg and resizing.jpg are laid out from DIR; the pictures of CUTS are there already
+rotation.jpg, lens.jpg and resizing.jpg are laid out from DIR; the pictures of CUTS are there
 (images/ORIGIN.md), and only their narrow versions are cut from them. Needs Pillow and
 matplotlib's fonts (script/requirements/base.txt).
 """

@@ -62,18 +62,14 @@ def _iou(bboxes: Any, gtboxes: Any, mode: int = 0) -> Any:
     return torch.where(common > 0, common / whole, 0.0).to(bboxes.dtype)
 
 
-def _giou(
-    x: Any, gtboxes: Any, trans: bool = False, is_cross: bool = False, mode: int = 0
-) -> Any:
+def _giou(x: Any, gtboxes: Any, trans: bool = False, is_cross: bool = False, mode: int = 0) -> Any:
     pairs = _Pairs(x, gtboxes, trans, is_cross, 1e-16)
     hull = pairs.hull[0] * pairs.hull[1]
     out = (pairs.overlap(mode) - (hull - pairs.union) / hull).to(x.dtype)
     return out if is_cross else out.unsqueeze(1)
 
 
-def _diou(
-    x: Any, gtboxes: Any, trans: bool = False, is_cross: bool = False, mode: int = 0
-) -> Any:
+def _diou(x: Any, gtboxes: Any, trans: bool = False, is_cross: bool = False, mode: int = 0) -> Any:
     pairs = _Pairs(x, gtboxes, trans, is_cross, 1e-9)
     out = (pairs.overlap(mode) - pairs.distance()).to(x.dtype)
     return out.t() if is_cross else out.unsqueeze(0)

@@ -147,7 +147,8 @@ def _all_to_all_vc(
     received, sent = [int(row[rank]) for row in send_count_matrix], send_count_matrix[rank]
     if output.numel() != sum(received) or input.numel() != sum(sent):
         raise ValueError(
-            f"all_to_all_vc: send_count_matrix has {sum(sent)} elements to send and {sum(received)} "
+            f"all_to_all_vc: send_count_matrix has {sum(sent)} elements to send and "
+            f"{sum(received)} "
             f"to receive, but input has {input.numel()} and output {output.numel()}"
         )
     return dist.all_to_all(
@@ -156,7 +157,11 @@ def _all_to_all_vc(
 
 
 def _all_gather_into_tensor_uneven(
-    output: Any, input: Any, output_split_sizes: Any = None, group: Any = None, async_op: bool = False
+    output: Any,
+    input: Any,
+    output_split_sizes: Any = None,
+    group: Any = None,
+    async_op: bool = False,
 ) -> Any:
     import torch.distributed as dist
 

@@ -95,5 +95,7 @@ def register(library: ctypes.CDLL) -> None:
     for space, name, function, _ in operators:
         libraries[space].impl(name, function, "PrivateUse1", **more)
     for space in libraries:
-        followed = [name for of, name, _, differentiable in operators if differentiable and of == space]
+        followed = [
+            name for of, name, _, differentiable in operators if differentiable and of == space
+        ]
         _kernels.take(library, space, followed, "by parts")

@@ -92,9 +92,7 @@ def _finalize_routing(
 def _compute_expert_tokens(sorted_experts: Any, num_expert: int) -> Any:
     import torch
 
-    experts = torch.arange(
-        num_expert, dtype=sorted_experts.dtype, device=sorted_experts.device
-    )
+    experts = torch.arange(num_expert, dtype=sorted_experts.dtype, device=sorted_experts.device)
     return torch.searchsorted(sorted_experts, experts, right=True).to(sorted_experts.dtype)
 
 

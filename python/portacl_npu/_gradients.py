@@ -140,7 +140,9 @@ def _fusion_attention(
 ) -> Any:
     """Calculate the forward result anew: tensors that the forward operator left do not matter."""
     if settings.get("pse") is not None or settings.get("keep_prob", 1) != 1:
-        raise NotImplementedError("npu::npu_fusion_attention_grad: portacl_npu has it without pse and dropout")
+        raise NotImplementedError(
+            "npu::npu_fusion_attention_grad: portacl_npu has it without pse and dropout"
+        )
     left = ("softmax_max", "softmax_sum", "softmax_in", "attention_in", "seed", "offset", "numels")
     settings = {name: given for name, given in settings.items() if name not in left}
     settings["scale"] = settings.pop("scale_value", 1.0)

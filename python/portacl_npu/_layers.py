@@ -304,8 +304,9 @@ def _indexing(
         elif step < 1:
             raise _unsupported("npu_indexing", f"a stride of {step}")
         else:
-            places.append(slice(None if begin_mask & bit else first,
-                                None if end_mask & bit else last, step))
+            places.append(
+                slice(None if begin_mask & bit else first, None if end_mask & bit else last, step)
+            )
     return x[tuple(places)].clone()
 
 

@@ -170,9 +170,7 @@ def choose(library: ctypes.CDLL | None, composed: list[str]) -> Chosen:
         and computed(f"aten::{name}", "CPU")
     }
     # A kernel for the device hides what autograd would do with the parts of such an operator.
-    formulas = {
-        name for name in taken | parts if has(f"aten::{name}", "CompositeImplicitAutograd")
-    }
+    formulas = {name for name in taken | parts if has(f"aten::{name}", "CompositeImplicitAutograd")}
     formulas |= {
         name
         for name in _registered("AutogradPrivateUse1")

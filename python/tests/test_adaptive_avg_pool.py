@@ -1,4 +1,4 @@
-"""Adaptive average pooling: the bits of PyTorch's CPU kernels, derivatives, and where PyTorch stays."""
+"""Adaptive average pooling: the bits of PyTorch's kernels, derivatives, and where PyTorch stays."""
 
 from __future__ import annotations
 
@@ -209,7 +209,8 @@ def test_python_kernels(python_kernels):
 
 def test_exported_graphs_keep_pytorchs_operator():
     with pt.accelerated(forward=True):
-        program = torch.export.export(torch.nn.AdaptiveAvgPool2d((3, 4)), (torch.randn(1, 2, 8, 9),))
+        pool = torch.nn.AdaptiveAvgPool2d((3, 4))
+        program = torch.export.export(pool, (torch.randn(1, 2, 8, 9),))
     targets = {str(node.target) for node in program.graph.nodes}
     assert any("aten.adaptive_avg_pool2d" in t or "aten._adaptive_avg_pool2d" in t for t in targets)
     assert not any("portacl" in target for target in targets)
@@ -230,6 +231,7 @@ def test_compiled_functions():
 def test_jax():
     pytest.importorskip("jax")
     import jax
+
     import portacl.jax as pj
 
     x = np.random.default_rng(SEED).standard_normal((2, 3, 5, 7)).astype(np.float32)

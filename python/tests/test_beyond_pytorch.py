@@ -1,7 +1,7 @@
 """Resizing and sampling beyond PyTorch, against the definitions written out in NumPy.
 
 Pictures in uint8, Lanczos's filter, antialiased rows and volumes, averages over areas, and the
-paddings of the grid sampler. The formulas are the pages' (``docs/ops``); nothing here calls PyTorch.
+paddings of the grid sampler. The formulas are the pages' (``docs/ops``); nothing calls PyTorch.
 """
 
 import math
@@ -85,7 +85,8 @@ def whole_weights(rows, most):
 
 def resized_picture(x, sizes, kernel, taps, antialias, align_corners, pillow=None):
     axes = list(range(x.ndim - 1, 1, -1))
-    if pillow == 13 and sizes[0] < x.shape[2] and x.shape[2] - sizes[0] > 2 * (x.shape[3] - sizes[1]):
+    fewer_rows = x.shape[2] - sizes[0]
+    if pillow == 13 and fewer_rows > 0 and fewer_rows > 2 * (x.shape[3] - sizes[1]):
         axes = [2, 3]
     for axis in axes:
         size = sizes[axis - 2]
@@ -98,7 +99,13 @@ def resized_picture(x, sizes, kernel, taps, antialias, align_corners, pillow=Non
     return x
 
 
-SIZES = [((7,), (3,)), ((9,), (20,)), ((37, 53), (20, 31)), ((8, 9), (16, 4)), ((5, 6, 7), (8, 3, 5))]
+SIZES = [
+    ((7,), (3,)),
+    ((9,), (20,)),
+    ((37, 53), (20, 31)),
+    ((8, 9), (16, 4)),
+    ((5, 6, 7), (8, 3, 5)),
+]
 
 
 @pytest.mark.parametrize("extents, sizes", SIZES)
@@ -224,11 +231,11 @@ def sampled(x, grid, mode, align_corners, padding, value, outside):
     extents = x.shape[2:]
     out = np.zeros((*x.shape[:2], *grid.shape[1:-1]))
     for n, *place in np.ndindex(grid.shape[:-1]):
-        at = [pixel(grid[(n, *place, axes - 1 - a)], extents[a], align_corners) for a in range(axes)]
+        at = [
+            pixel(grid[(n, *place, axes - 1 - a)], extents[a], align_corners) for a in range(axes)
+        ]
         edge = 0.0 if align_corners else 0.5
-        if outside is not None and any(
-            p < -edge or p > e - 1 + edge for p, e in zip(at, extents)
-        ):
+        if outside is not None and any(p < -edge or p > e - 1 + edge for p, e in zip(at, extents)):
             out[(n, slice(None), *place)] = outside
             continue
         if padding == "circular":
@@ -251,7 +258,12 @@ def sampled(x, grid, mode, align_corners, padding, value, outside):
 @pytest.mark.parametrize("align_corners", [False, True])
 @pytest.mark.parametrize(
     "padding, value, outside",
-    [("circular", 0.0, None), ("constant", 3.25, None), ("zeros", 0.0, -2.0), ("circular", 0.0, 7.0)],
+    [
+        ("circular", 0.0, None),
+        ("constant", 3.25, None),
+        ("zeros", 0.0, -2.0),
+        ("circular", 0.0, 7.0),
+    ],
 )
 def test_paddings(axes, mode, align_corners, padding, value, outside):
     rng = np.random.default_rng(6)

@@ -200,7 +200,11 @@ def test_refusals_say_what_is_wrong_while_tracing():
         (lambda: pj.grid_sampler_2d(image[0], grid), ValueError, "input has shape"),
         (lambda: pj.grid_sampler_2d(image, grid[:1]), ValueError, "grid"),
         (lambda: pj.grid_sampler_3d(image, grid), ValueError, "N, OD, OH, OW, 3"),
-        (lambda: pj.grid_sampler_2d(image, grid, padding="torus"), ValueError, "padding is 'torus'"),
+        (
+            lambda: pj.grid_sampler_2d(image, grid, padding="torus"),
+            ValueError,
+            "padding is 'torus'",
+        ),
         (lambda: pj.upsample_nearest_exact(image), ValueError, "one of them is needed"),
         (lambda: pj.upsample_nearest_exact(image, (4, 4, 4)), ValueError, "has 2 spatial axes"),
         (lambda: pj.upsample_nearest(image, (0, 8)), ValueError, "output has .* at least 1"),

@@ -105,9 +105,7 @@ def test_packages_agree_bit_for_bit(axes, rule, mode):
     got.backward(torch.from_numpy(g))
     np.testing.assert_array_equal(image.grad.numpy(), input_grad)
     np.testing.assert_array_equal(points.grad.numpy(), grid_grad)
-    alone, nothing = backward(
-        g, x, grid, interpolation=mode, output_mask=(True, False), **options
-    )
+    alone, nothing = backward(g, x, grid, interpolation=mode, output_mask=(True, False), **options)
     assert nothing is None
     np.testing.assert_array_equal(alone, input_grad)
 

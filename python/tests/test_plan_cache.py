@@ -1,4 +1,4 @@
-"""Plans of recent calls: many small ones are kept, large ones by their bytes. Counted on the timeline."""
+"""Plans of recent calls: many small ones are kept, large ones by bytes. Counted on the timeline."""
 
 from __future__ import annotations
 

@@ -29,9 +29,7 @@ def test_gradients_are_transposes(ratio, aligned):
     np.testing.assert_allclose((pooled * pooled).sum(), (gradient * images).sum(), rtol=1e-12)
     turned = np.concatenate([boxes, np.full((4, 1), 0.4)], 1)
     pooled = portacl.roi_align_rotated(images, turned, 3, 0.5, ratio, aligned)
-    gradient = portacl.roi_align_rotated_backward(
-        pooled, turned, images.shape, 0.5, ratio, aligned
-    )
+    gradient = portacl.roi_align_rotated_backward(pooled, turned, images.shape, 0.5, ratio, aligned)
     np.testing.assert_allclose((pooled * pooled).sum(), (gradient * images).sum(), rtol=1e-12)
 
 

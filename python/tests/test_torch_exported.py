@@ -7,6 +7,7 @@ import sysconfig
 import textwrap
 
 import pytest
+
 from child import output_of
 
 torch = pytest.importorskip("torch")

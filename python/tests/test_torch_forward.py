@@ -198,7 +198,9 @@ def outcome(call):
         return type(error), str(error)
 
 
-@pytest.mark.parametrize("dtype", ["complex64", "complex32", "int64", "uint8", "bool", "float8_e4m3fn"])
+@pytest.mark.parametrize(
+    "dtype", ["complex64", "complex32", "int64", "uint8", "bool", "float8_e4m3fn"]
+)
 def test_other_dtypes_get_pytorchs_answers(dtype):
     made = lambda *shape: torch.ones(shape).to(getattr(torch, dtype))  # noqa: E731
     aten = torch.ops.aten
@@ -207,9 +209,7 @@ def test_other_dtypes_get_pytorchs_answers(dtype):
         "volumes": lambda: F.grid_sample(
             made(1, 2, 4, 4, 4), made(1, 3, 3, 3, 3), align_corners=False
         ),
-        "grid": lambda: aten.grid_sampler_2d(
-            torch.ones(1, 2, 4, 4), made(1, 3, 3, 2), 0, 0, False
-        ),
+        "grid": lambda: aten.grid_sampler_2d(torch.ones(1, 2, 4, 4), made(1, 3, 3, 2), 0, 0, False),
         "gradient": lambda: aten.grid_sampler_2d_backward(
             made(1, 2, 3, 3), made(1, 2, 4, 4), made(1, 3, 3, 2), 0, 0, False, (True, True)
         )[0],

@@ -243,9 +243,7 @@ def grid_sampler_2d(
     A grid point that is NaN adds nothing to the input's gradient and gets the gradient NaN (0 for
     "nearest"). Only the gradients that are asked for are computed.
     """
-    modes = _modes(
-        2, interpolation, padding, align_corners, mode, padding_mode, value, outside
-    )
+    modes = _modes(2, interpolation, padding, align_corners, mode, padding_mode, value, outside)
     return _sample(input, grid, modes, data_format)
 
 
@@ -264,9 +262,7 @@ def grid_sampler_3d(
     data_format: str = "channels_first",
 ) -> jax.Array:
     """Sample a volume at the points of a grid; differentiable like ``grid_sampler_2d``."""
-    modes = _modes(
-        3, interpolation, padding, align_corners, mode, padding_mode, value, outside
-    )
+    modes = _modes(3, interpolation, padding, align_corners, mode, padding_mode, value, outside)
     return _sample(input, grid, modes, data_format)
 
 
@@ -289,9 +285,7 @@ def grid_sampler_2d_backward(
 
     Args and errors: as ``grid_sampler_2d``; grad_output is (N, C, OH, OW).
     """
-    modes = _modes(
-        2, interpolation, padding, align_corners, mode, padding_mode, value, outside
-    )
+    modes = _modes(2, interpolation, padding, align_corners, mode, padding_mode, value, outside)
     return _sample_backward((grad_output, input, grid), modes, output_mask, data_format)
 
 
@@ -314,7 +308,5 @@ def grid_sampler_3d_backward(
 
     Args and errors: as ``grid_sampler_3d``; grad_output is (N, C, OD, OH, OW).
     """
-    modes = _modes(
-        3, interpolation, padding, align_corners, mode, padding_mode, value, outside
-    )
+    modes = _modes(3, interpolation, padding, align_corners, mode, padding_mode, value, outside)
     return _sample_backward((grad_output, input, grid), modes, output_mask, data_format)
