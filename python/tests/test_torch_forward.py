@@ -194,7 +194,7 @@ def test_autocast_and_compile():
 def outcome(call):
     try:
         return call().dtype
-    except Exception as error:  # noqa: BLE001: whatever PyTorch raises
+    except Exception as error:  # noqa: BLE001 - whatever PyTorch raises
         return type(error), str(error)
 
 
