@@ -42,7 +42,7 @@ HWY_NOINLINE void AddFewRows(const F* weight, const Ti* const* from, To* to, int
       kTaps == 2 && sizeof(To) == sizeof(F));
 }
 
-// Any number of rows, eight vectors at a time: as many as hide how long an addition takes.
+// Any number of rows, four vectors at a time.
 template <class F, class Ti, class To>
 HWY_NOINLINE void AddManyRows(const F* weight, const Ti* const* from, int64_t taps, To* to,
                               int64_t n, F init, bool stream, const Ahead& wanted) {
@@ -51,34 +51,11 @@ HWY_NOINLINE void AddManyRows(const F* weight, const Ti* const* from, int64_t ta
   const int64_t lanes = Length(d);
   const auto first = hn::Set(d, taps > 0 ? init : F{0});
   int64_t x0 = 0;
-  const auto fetch = [&](int64_t vectors) PORTACL_INLINE_LAMBDA {
-    for (int64_t i = 0; i < vectors; ++i) {
-      ahead.Fetch((x0 + i * lanes) * static_cast<int64_t>(sizeof(Ti)));
-    }
-  };
-  for (; !stream && x0 + 8 * lanes <= n; x0 += 8 * lanes) {
-    auto a = first, b = first, c = first, e = first, f = first, g = first, h = first, i = first;
-    fetch(8);
-    for (int64_t k = 0; k < taps; ++k) {
-      const auto w = hn::Set(d, weight[k]);
-      const Ti* const s = from[k] + x0;
-      a = hn::MulAdd(w, LoadWide(d, s), a);
-      b = hn::MulAdd(w, LoadWide(d, s + lanes), b);
-      c = hn::MulAdd(w, LoadWide(d, s + 2 * lanes), c);
-      e = hn::MulAdd(w, LoadWide(d, s + 3 * lanes), e);
-      f = hn::MulAdd(w, LoadWide(d, s + 4 * lanes), f);
-      g = hn::MulAdd(w, LoadWide(d, s + 5 * lanes), g);
-      h = hn::MulAdd(w, LoadWide(d, s + 6 * lanes), h);
-      i = hn::MulAdd(w, LoadWide(d, s + 7 * lanes), i);
-    }
-    StoreNarrow2(a, b, d, to + x0, false);
-    StoreNarrow2(c, e, d, to + x0 + 2 * lanes, false);
-    StoreNarrow2(f, g, d, to + x0 + 4 * lanes, false);
-    StoreNarrow2(h, i, d, to + x0 + 6 * lanes, false);
-  }
   for (; !stream && x0 + 4 * lanes <= n; x0 += 4 * lanes) {
     auto a = first, b = first, c = first, e = first;
-    fetch(4);
+    for (int64_t i = 0; i < 4; ++i) {
+      ahead.Fetch((x0 + i * lanes) * static_cast<int64_t>(sizeof(Ti)));
+    }
     for (int64_t k = 0; k < taps; ++k) {
       const auto w = hn::Set(d, weight[k]);
       const Ti* const s = from[k] + x0;
