@@ -6,11 +6,18 @@ import contextlib
 import gc
 import os
 import sys
+import sysconfig
 
 import numpy as np
 import pytest
 
 SEED = int(os.environ.get("PORTACL_TEST_SEED") or "20261123", 0)
+
+
+# Inductor's linker looks into the folder of Python's library before it looks into PyTorch's. With
+# Debian's libtorch-dev, another PyTorch lies there, and some graphs and all packages cannot be
+# loaded, with or without portacl. No test needs Python's library from that folder.
+sysconfig.get_config_vars()["LIBDIR"] = sysconfig.get_config_var("LIBPL")
 
 
 def pytest_report_header():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import sysconfig
 import textwrap
 
 import pytest
@@ -149,17 +148,6 @@ def resample(x):
     return F.interpolate(F.interpolate(y, (5, 8), mode="nearest-exact"), (11, 4))
 
 
-@pytest.fixture
-def links_with_this_pytorch(monkeypatch):
-    """Inductor's linker looks into the folder of Python's library before it looks into PyTorch's.
-
-    Where Debian's libtorch-dev is installed, another PyTorch lies in that folder, and no package
-    that Inductor makes can be loaded, with or without portacl.
-    """
-    monkeypatch.setitem(sysconfig.get_config_vars(), "LIBDIR", sysconfig.get_config_var("LIBPL"))
-
-
-@pytest.mark.usefixtures("links_with_this_pytorch")
 def test_packages_run_in_processes_without_portacl(tmp_path):
     x = torch.randn(2, 3, 7, 5)
     torch.save((x, resample(x * 1.5)), tmp_path / "values.pt")
