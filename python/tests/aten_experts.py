@@ -27,7 +27,7 @@ def _marks(routing: torch.Tensor) -> list[tuple[int, int]]:
 
 
 def init_routing_v2(x, experts, number, capacity=None, flag=0) -> list:
-    """Results of aclnnMoeInitRoutingV2; with a capacity those of dropPadMode 1."""
+    """Results of aclnnMoeInitRoutingV2; a capacity means dropPadMode 1."""
     order, k = _by_expert(experts), experts.size(1)
     counts = [int((experts == e).sum()) for e in range(number)]
     tokens = x[[i // k for i in order]]
@@ -53,7 +53,7 @@ def finalize(expanded, rows, x1, x2, bias, scales, experts, by_rows=False) -> to
 
 
 def permute_by_map(tokens, routing, probs, capacity=None) -> list:
-    """Results of aclnnMoeTokenPermuteWithRoutingMap; with a capacity those of dropAndPad."""
+    """Results of aclnnMoeTokenPermuteWithRoutingMap; a capacity means dropAndPad."""
     marks = _marks(routing)
     if capacity is not None:
         marks = []

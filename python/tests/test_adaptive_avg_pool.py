@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import portacl
+from kernels import kernels
 from portacl import _core
 
 torch = pytest.importorskip("torch")
@@ -34,10 +35,6 @@ def _disabled():
     yield
     pt.disable()
     _core.set_impl("")
-
-
-def kernels():
-    return [*portacl.info()["instruction_sets"], "ref"]
 
 
 def cases(count):

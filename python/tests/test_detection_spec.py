@@ -15,6 +15,7 @@ from test_ms_deform_attn import _case as attention_case
 from test_ms_deform_attn import _oracle as attention_oracle
 
 import portacl
+from kernels import kernels
 from portacl import _core
 
 F = np.float32
@@ -373,7 +374,7 @@ def _settings():
 def test_every_kernel_layout_and_number_of_threads_has_these_bits(name):
     case, oracle, results = OPERATORS[name]
     want = list(oracle(*case))
-    for kernel in ("", *portacl.info()["instruction_sets"], "ref"):
+    for kernel in ("", *kernels()):
         _core.set_impl(kernel)
         for threads in range(1, 41):
             portacl.set_num_threads(threads)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import portacl
-from portacl import _core
+from kernels import kernel, kernels
 
 torch = pytest.importorskip("torch")
 pt = pytest.importorskip("portacl.torch")
@@ -32,21 +31,6 @@ needs_bits = pytest.mark.skipif(
     tuple(map(int, torch.__version__.split(".")[:2])) < (2, 15),
     reason="older releases of PyTorch have other bits",
 )
-
-
-@contextmanager
-def kernel(name):
-    """Computes with the kernels of this name."""
-    _core.set_impl(name)
-    try:
-        yield
-    finally:
-        _core.set_impl("")
-
-
-def kernels():
-    """The names of those that this machine can run."""
-    return [*portacl.info()["instruction_sets"], "ref"]
 
 
 def noise(rng, *shape):

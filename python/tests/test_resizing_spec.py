@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 import portacl
-from portacl import _core
+from kernels import kernel as computing_with
+from kernels import kernels
 
 FILTERS = [
     ("linear", True, False),
@@ -30,12 +31,11 @@ HALF_TAPS = {"linear": 1, "cubic": 2, "lanczos": 3}
 RESIZE = {mode: getattr(portacl, f"upsample_{mode}") for mode in HALF_TAPS}
 
 
-@pytest.fixture(params=[*portacl.info()["instruction_sets"], "ref"])
+@pytest.fixture(params=kernels())
 def kernel(request):
     """Computes with the kernels of each instruction set."""
-    _core.set_impl(request.param)
-    yield request.param
-    _core.set_impl("")
+    with computing_with(request.param):
+        yield request.param
 
 
 # ---- tables -------------------------------------------------------------------------------------
