@@ -117,6 +117,17 @@ def gating(x, bias, k, groups, kept, factor) -> list:
     return [torch.stack(ys), _int(chosen), norm]
 
 
+def _clear_gate() -> tuple[torch.Tensor, torch.Tensor]:
+    """Scores [4, 8] of four groups and a bias [8]: rounding to 16 bits changes no choice."""
+    gate = torch.stack([torch.randperm(8) for _ in range(4)]) / 8
+    while True:
+        bias = torch.rand(8)
+        scores = gate.sigmoid() + bias
+        sums = scores.view(4, 4, 2).sum(-1)
+        if all((t.sort(-1).values.diff() > 0.03).all() for t in (scores, sums / 2)):
+            return gate, bias
+
+
 def adam_w(amsgrad: bool, maximize: bool, steps: int, values: dict) -> list:
     """Weights and moments that PyTorch's AdamW makes of the last of ``steps`` equal gradients."""
     weight = values["varRef"].clone().requires_grad_()
@@ -161,7 +172,7 @@ def _optimizer_calls() -> Calls:
 
 
 def _routing_calls() -> Calls:
-    x, gate = torch.rand(4, 6), torch.rand(4, 8)
+    x, (gate, bias_of_gate) = torch.rand(4, 6), _clear_gate()
     experts = _int([[2, 0], [1, 2], [0, 1], [2, 1]])
     order = _by_expert(experts)
     rows_of = torch.arange(8).view(2, 4).t().contiguous().int()  # columns first
@@ -173,7 +184,6 @@ def _routing_calls() -> Calls:
     finished = torch.tensor([False, True, False, True])
     y, chosen, rows = gating_softmax(gate, 3)
     top, chosen_v2 = gate.topk(3, -1)
-    bias_of_gate = torch.rand(8)
     grouped = {"bias": bias_of_gate, "k": 3, "kGroup": 2, "groupCount": 4, "groupSelectMode": 1}
     numbers = {"normType": 1, "outFlag": True, "routedScalingFactor": 2.5, "eps": 1e-20}
     return {

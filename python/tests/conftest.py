@@ -37,11 +37,23 @@ def rng():
     return np.random.default_rng(20240711)
 
 
+def _seed():
+    if torch := sys.modules.get("torch"):
+        torch.default_generator.manual_seed(SEED)
+
+
+def pytest_collectstart(collector):
+    """Let a file's own values depend on the seed alone, not on the files that came before it."""
+    if isinstance(collector, pytest.Module):
+        with contextlib.suppress(ImportError):
+            import torch  # noqa: F401
+        _seed()
+
+
 @pytest.fixture(autouse=True)
 def _seed_torch():
     """Let a test's values depend on the seed alone, not on the tests that ran before it."""
-    if torch := sys.modules.get("torch"):
-        torch.default_generator.manual_seed(SEED)
+    _seed()
 
 
 @pytest.fixture
