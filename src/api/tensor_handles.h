@@ -14,7 +14,7 @@
 #include "base/tensor_desc.h"
 #include "ops/executor.h"
 
-// Not synchronised: the interface leaves changes against other uses to the caller.
+// Not synchronised: the caller orders changes and other uses.
 struct aclTensor {
   portacl::base::TensorDesc desc;
 };

@@ -86,7 +86,7 @@ finally:
 
 extern "C" {
 
-// Whether host code reaches device memory by other addresses than the program's.
+// 1 in guard mode: the library's host code then uses other addresses than the program.
 PORTACL_API int32_t portaclNpuGuarded(void) {
   return portacl::api::GuardedValue<int32_t>(__func__, 0,
                                              [] { return rt::GuardEnabled() ? 1 : 0; });

@@ -100,7 +100,7 @@ class ResamplePlan final : public Plan {
     }
   }
 
-  // Release 13 takes the axis first that leaves less to do for the other one.
+  // Pillow 13 begins with the axis that leaves less work for the other axis.
   bool PillowBeginsWithH() const {
     const ResampleRule& h = rules_[1];
     const ResampleRule& w = rules_[2];

@@ -30,7 +30,7 @@ namespace portacl::cpu {
 // Points that a row's sums hold apart, term by term (ref/affine_grid.cc).
 inline constexpr int kPointsApart = 16;
 
-// x of each coordinate of a row.
+// x of each point of a row, repeated for each coordinate of the point.
 struct AffineGridPlan : base::PathPlan<std::vector<float>, std::vector<double>> {};
 
 template <class F>

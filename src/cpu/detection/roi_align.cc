@@ -235,7 +235,7 @@ class RoiAlign {
 
   // ---- the gradient -----------------------------------------------------------------------------
 
-  // Some rows of some channels of an image, to which the rois add in ascending order.
+  // Computes the gradient of a task's rows and channels. Rois add to it in ascending order.
   void SumStrip(const Task& task) const {
     const Named named = NamedBy(task, 0, p_.rois);
     F* const slab = At(g_.slab, task);

@@ -1,5 +1,5 @@
 // Plans of the gradients on images and volumes: the path, its strips, blocks and slots, and their
-// scratch. Longer than other files: the conditions of all paths are read side by side.
+// scratch. The file is long because the conditions of all paths are read side by side.
 #include "cpu/grid_sampler/grid_sampler_backward_plan.h"
 
 #include <algorithm>

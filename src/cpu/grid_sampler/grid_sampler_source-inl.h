@@ -104,7 +104,7 @@ HWY_INLINE WindowVec LookUp(const float* line, WindowIndex at) {
   return WindowVec{_mm512_permutex2var_ps(low.raw, at.raw, high.raw)};
 }
 
-// Lanes with row `k` or one below.
+// The lanes with a row of `k` or more.
 HWY_INLINE hn::Mask<WindowTag> AreFromRow(WindowIndex row, int32_t k) {
   return ValueMask(WindowTag(), hn::Gt(row, hn::Set(IndexTag<WindowTag>(), k - 1)));
 }

@@ -125,7 +125,7 @@ HWY_INLINE void AddToBlocks(D d, int64_t b, int64_t end, hn::TFromD<D>* HWY_REST
   }
 }
 
-// The same two blocks at a time, as long as there are two: add(0 or 1, b, sum), store(b, sum0,
+// AddToBlocks, but two blocks at a time while two are left: add(0 or 1, b, sum), store(b, sum0,
 // sum1) with the sums of blocks b and b + 1. Returns the first block that is not done.
 template <bool kFirst, bool kLast, class D, class Add, class Store>
 HWY_INLINE int64_t AddToBlockPairs(D d, int64_t b, int64_t end, hn::TFromD<D>* HWY_RESTRICT sums,

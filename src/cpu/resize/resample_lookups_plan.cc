@@ -1,4 +1,5 @@
-// Windows of sources for vectors of destinations, and the tables of their places and weights.
+// Plans the path "lookup": a vector of destinations reads one window of sources. Tables hold each
+// tap's place in the window and its weight.
 #include "base/round_up.h"
 #include "cpu/resize/resample_plan.h"
 

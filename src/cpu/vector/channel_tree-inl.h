@@ -1,5 +1,5 @@
 // The tree: the order in which 16 channels are added up, for the gradient of a sampling point
-// (SumLanes() of ref/grid_sampler_backward.cc, Joined() of ref/ms_deform_attn.cc). Between the
+// (SumLanes() of ref/lane_tree.h). Between the
 // vectors of a block it is SumTree(), inside a vector StoreTreeSums(). Per target.
 #if defined(PORTACL_CPU_CHANNEL_TREE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef PORTACL_CPU_CHANNEL_TREE_INL_H_
