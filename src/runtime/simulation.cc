@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/loop_parts.h"
 #include "runtime/parallel.h"
 
 // Simulates two costs, in nanoseconds. `entry`: until a thread of the pool is in the region.

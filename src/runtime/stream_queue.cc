@@ -1,17 +1,23 @@
-// The stream's queue and its thread.
+// The stream's queue and its thread, and the operators' door to it: Launch.
 #include "runtime/stream_queue.h"
 
+#include <atomic>
 #include <chrono>
 #include <exception>
 #include <limits>
+#include <list>
+#include <memory>
 #include <optional>
 #include <utility>
 
 #include "base/log.h"
 #include "base/per_thread.h"
+#include "runtime/context.h"
 #include "runtime/error.h"
 #include "runtime/fp_env.h"
+#include "runtime/guard.h"
 #include "runtime/guard_pending.h"
+#include "runtime/guard_stack.h"
 #include "runtime/lazy.h"
 #include "runtime/order.h"
 #include "runtime/parallel.h"
@@ -22,6 +28,7 @@ namespace portacl::runtime {
 namespace {
 
 constexpr auto kPollInterval = std::chrono::microseconds(100);
+constexpr int kOwnFrames = 3;  // of this library, at the top of every launch's stack
 
 // The stream that has this thread run a task now.
 PORTACL_STARTS_WITH_THREAD thread_local const Stream* running_stream = nullptr;
@@ -412,6 +419,46 @@ void Stream::WorkerMain() {
     }
     Execute(std::move(task), lock);
   }
+}
+
+// The answer is kept here instead of asking both modes each time: no calls are shorter than these.
+bool AccessesWanted() {
+  static constinit std::atomic<internal::Known> wanted{internal::Known::kNothing};
+  if (wanted.load(std::memory_order_relaxed) == internal::Known::kNothing) {
+    wanted = LazyEnabled() || GuardEnabled() ? internal::Known::kOn : internal::Known::kOff;
+  }
+  return wanted.load(std::memory_order_relaxed) == internal::Known::kOn;
+}
+
+void NoteWork(Stream& stream, Work& work) {
+  if (!AccessesWanted()) return;
+  if (GuardEnabled()) work.launched = std::make_shared<GuardStack>(CaptureStack(kOwnFrames));
+  if (!LazyEnabled()) return;
+  NoteLaunch(stream, work);
+  if (!work.own_thread || stream.recorder() != nullptr) return;
+  // A host function may tell the host's threads that work is over, in ways that nobody sees.
+  work.run = [order = ClockOf(stream), run = std::move(work.run)] {
+    NoteSynchronized(order);
+    return run();
+  };
+}
+
+base::Status Launch(void* stream, Work&& work) {
+  std::shared_ptr<Stream> found;
+  PORTACL_RETURN_IF_ERROR(FindStream(stream, &found));
+  NoteWork(*found, work);
+  Task task;
+  task.work = std::move(work);
+  return found->Enqueue(std::move(task));
+}
+
+base::Status LaunchAll(void* stream, std::list<Work> works) {
+  std::shared_ptr<Stream> found;
+  PORTACL_RETURN_IF_ERROR(FindStream(stream, &found));
+  for (Work& work : works) NoteWork(*found, work);
+  std::list<Task> tasks;
+  for (Work& work : works) tasks.emplace_back().work = std::move(work);
+  return found->EnqueueAll(std::move(tasks));
 }
 
 }  // namespace portacl::runtime

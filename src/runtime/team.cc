@@ -5,7 +5,6 @@
 
 #include <utility>
 
-#include "runtime/loop_parts.h"
 #include "runtime/thread_policy.h"
 
 namespace portacl::runtime {
