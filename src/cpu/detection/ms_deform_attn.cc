@@ -5,7 +5,9 @@
 // head.
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string_view>
 #include <type_traits>
@@ -15,6 +17,7 @@
 #include "base/kernel.h"
 #include "base/round_up.h"
 #include "cpu/detection/booking.h"
+#include "cpu/machine/fetch.h"
 #include "cpu/machine/machine.h"
 #include "ops/listed_kernels.h"
 #include "ops/ms_deform_attn_params.h"
@@ -24,8 +27,7 @@
 #define HWY_TARGET_INCLUDE "cpu/detection/ms_deform_attn.cc"
 #include "cpu/vector/highway.h"
 // Highway first.
-#include "cpu/detection/ms_deform_attn_points-inl.h"
-#include "cpu/detection/point_sums-inl.h"
+#include "cpu/detection/points-inl.h"
 #include "cpu/vector/simd-inl.h"
 
 #ifndef PORTACL_CPU_MS_DEFORM_ATTN_PLAN_
@@ -139,6 +141,150 @@ namespace portacl::cpu::HWY_NAMESPACE {
 namespace {
 
 using Params = ops::MsDeformAttnParams;
+
+// The level of each point of a row, and of kPointLanes points behind it: a vector of points may
+// begin anywhere in a row. A level that does not fit among the keys has NaN for extents.
+template <class F>
+struct PointLevels {
+  PointLevels(const Params& s, int64_t row_points, void* memory)
+      : count(row_points),
+        width(static_cast<F*>(memory)),
+        height(width + count + kPointLanes),
+        start(height + count + kPointLanes) {
+    if (count == 0) return;
+    for (int64_t i = 0; i < count + kPointLanes; ++i) {
+      const ops::MsDeformAttnLevel& level = s.level[i % count / s.points];
+      constexpr F kNone = std::numeric_limits<F>::quiet_NaN();
+      width[i] = level.height == 0 ? kNone : static_cast<F>(level.width);
+      height[i] = level.height == 0 ? kNone : static_cast<F>(level.height);
+      start[i] = static_cast<F>(level.start);
+    }
+  }
+
+  int64_t count;
+  F* width;
+  F* height;
+  F* start;
+};
+
+// The rows of a tile: row r is (batch, query, head) number `first + r * step`, heads fastest.
+struct TileRows {
+  int64_t first;
+  int64_t step;
+  int64_t count;
+};
+
+// Where the points of a row begin, in a tensor with the strides of locations or of weights.
+template <size_t kRank>
+int64_t RowOffset(const Params& s, const std::array<int64_t, kRank>& stride, int64_t row) {
+  const int64_t query = row / s.heads;
+  return query / s.queries * stride[0] + query % s.queries * stride[1] + row % s.heads * stride[2];
+}
+
+// Whether the elements of a row stand side by side, `last` for each point.
+template <size_t kRank>
+bool IsRowDense(const Params& s, const std::array<int64_t, kRank>& stride) {
+  constexpr int64_t kOfPoint = kRank == 6 ? 2 : 1;
+  return (kRank < 6 || stride[kRank - 1] == 1) && (s.points == 1 || stride[4] == kOfPoint) &&
+         (s.levels == 1 || stride[3] == kOfPoint * s.points);
+}
+
+// Calls use(element of the tensor, element of the row) for a row's elements.
+template <size_t kRank, class Use>
+void ForRowElements(const Params& s, const std::array<int64_t, kRank>& stride, const Use& use) {
+  int64_t at = 0;
+  for (int64_t l = 0; l < s.levels; ++l) {
+    for (int64_t p = 0; p < s.points; ++p) {
+      const int64_t from = l * stride[3] + p * stride[4];
+      use(from, at++);
+      if constexpr (kRank == 6) use(from + stride[5], at++);
+    }
+  }
+}
+
+// Copies rows of locations (kRank 6) or of weights (5): of a constant tensor to `row`, widened, of
+// another one from there, each rounded once.
+template <class T, size_t kRank, class F>
+void CopyRows(const Params& s, T* tensor, const std::array<int64_t, kRank>& stride, TileRows rows,
+              F* row) {
+  const int64_t count = s.levels * s.points * (kRank == 6 ? 2 : 1);
+  const bool dense = IsRowDense(s, stride);
+  for (int64_t r = 0; r < rows.count; ++r, row += count) {
+    T* const elements = tensor + RowOffset(s, stride, rows.first + r * rows.step);
+    const auto copy = [&](int64_t element, int64_t at) {
+      if constexpr (std::is_const_v<T>) {
+        row[at] = base::Widen(elements[element]);
+      } else {
+        elements[element] = base::Narrow<T>(row[at]);
+      }
+    };
+    if (!dense) {
+      ForRowElements(s, stride, copy);
+    } else if constexpr (std::is_const_v<T>) {
+      ReadRun(elements, 1, count, row);
+    } else {
+      WriteRun(row, count, elements, 1);
+    }
+  }
+}
+
+// Reads the rows and locates their points: attention, tx to uy, weight, key and state.
+template <class F>
+void LocateRows(const Params& s, const PointLevels<F>& levels, TileRows rows,
+                const PointTile<F>& tile) {
+  const int64_t points = rows.count * levels.count;
+  if (points == 0) return;
+  base::DispatchFloating(s.point_dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    if constexpr (std::is_same_v<base::ComputeType<T>, F>) {
+      CopyRows(s, static_cast<const T*>(s.location), s.location_stride, rows, tile.xy);
+      CopyRows(s, static_cast<const T*>(s.weight), s.weight_stride, rows, tile.attention);
+    }
+  });
+  const PointVector<F> d;
+  const auto half = hn::Set(d, F{0.5});
+  for (int64_t i = 0; i < points; i += Length(d)) {
+    const int64_t at = i % levels.count;
+    hn::Vec<PointVector<F>> x, y;
+    hn::LoadInterleaved2(d, tile.xy + 2 * i, x, y);
+    const auto width = hn::LoadU(d, levels.width + at);
+    const auto height = hn::LoadU(d, levels.height + at);
+    LocateAt(tile, i, hn::Sub(hn::Mul(x, width), half), hn::Sub(hn::Mul(y, height), half), height,
+             width, hn::LoadU(d, levels.start + at));
+  }
+}
+
+// Addresses of vectors of channels in (batch, key or query, head, channel), with these
+// strides.
+template <class T, class Pointer>
+T* HeadAt(Pointer* first, const std::array<int64_t, 4>& stride, int64_t b, int64_t i, int64_t h) {
+  return static_cast<T*>(first) + b * stride[0] + i * stride[1] + h * stride[2];
+}
+
+// The same for row number `row`.
+template <class T, class Pointer>
+T* RowAt(const Params& s, Pointer* first, const std::array<int64_t, 4>& stride, int64_t row) {
+  const int64_t query = row / s.heads;
+  return HeadAt<T>(first, stride, query / s.queries, query % s.queries, row % s.heads);
+}
+
+// Prefetches, to read or (kWrite 1) to write them, the first lines of the channels of each key that
+// the row's points touch.
+template <int kWrite, class F, class T>
+HWY_INLINE void FetchRow(const PointTile<F>& tile, int64_t first, int64_t points,
+                         const Taps<T>& taps, int64_t channels) {
+  constexpr int64_t kLine = 64 / static_cast<int64_t>(sizeof(T));
+  const int64_t elements = std::min(channels, 4 * kLine);
+  for (int64_t i = first; i < first + points; ++i) {
+    for (size_t tap = 0; tap < 4; ++tap) {
+      const int64_t key = tile.key[tap][i];
+      if (key < 0) continue;
+      for (int64_t at = 0; at < elements; at += kLine) {
+        FetchElement<3, kWrite>(taps.first, key * taps.pitch + at);
+      }
+    }
+  }
+}
 
 template <class T>
 class MsDeformAttn {

@@ -21,8 +21,7 @@
 
 #include "cpu/vector/highway.h"
 // Highway first.
-#include "cpu/detection/ms_deform_attn_points-inl.h"
-#include "cpu/detection/point_sums-inl.h"
+#include "cpu/detection/points-inl.h"
 #include "cpu/vector/simd-inl.h"
 #include "cpu/vector/transpose-inl.h"
 

@@ -1,10 +1,10 @@
-// Computes samples, dot products with a gradient, and sums of gradients for the points of a tile.
-// Per target.
-#if defined(PORTACL_CPU_DETECTION_POINT_SUMS_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef PORTACL_CPU_DETECTION_POINT_SUMS_INL_H_
-#undef PORTACL_CPU_DETECTION_POINT_SUMS_INL_H_
+// Tiles of sampling points: locates a vector of points at a time, then computes samples, dot
+// products with a gradient, and sums of gradients. Per target.
+#if defined(PORTACL_CPU_DETECTION_POINTS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef PORTACL_CPU_DETECTION_POINTS_INL_H_
+#undef PORTACL_CPU_DETECTION_POINTS_INL_H_
 #else
-#define PORTACL_CPU_DETECTION_POINT_SUMS_INL_H_
+#define PORTACL_CPU_DETECTION_POINTS_INL_H_
 #endif
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 #include <type_traits>
 
 #include "base/half.h"
-#include "cpu/detection/ms_deform_attn_points-inl.h"
+#include "cpu/detection/booking.h"
 #include "cpu/vector/channel_tree-inl.h"
 #include "cpu/vector/highway.h"
 #include "cpu/vector/simd-inl.h"
@@ -23,6 +23,94 @@
 #if PORTACL_HWY_TARGET
 HWY_BEFORE_NAMESPACE();
 namespace portacl::cpu::HWY_NAMESPACE {
+
+template <class F>
+using PointVector = hn::CappedTag<F, kPointLanes>;
+template <class F>
+using PointIndex = hn::TFromD<hn::RebindToSigned<PointVector<F>>>;
+
+// The arrays of a tile. What is written by whom: see the functions below.
+template <class F>
+struct PointTile {
+  using Index = PointIndex<F>;
+
+  PointTile(int64_t points, void* memory) : room(points), xy(static_cast<F*>(memory)) {
+    attention = xy + 2 * room;
+    for (F** const array : {&tx, &ty, &ux, &uy}) *array = Next();
+    for (F*& array : weight) array = Next();
+    dot = Next();
+    taken_ += 3;  // a dot has four values
+    for (Index*& array : key) array = reinterpret_cast<Index*>(Next());
+    state = reinterpret_cast<Index*>(Next());
+  }
+
+  int64_t room;
+  F* xy;         // locations, then the gradients of locations
+  F* attention;  // the points' weights, then their gradients
+  F *tx, *ty, *ux, *uy;
+  F* weight[4];   // attention times the tap's weight; -0 outside, so that it adds nothing to a sum
+  F* dot;         // of the gradient and each tap, four for a point
+  Index* key[4];  // -1 outside
+  Index* state;   // 0: contributes nothing, 1: located, 2: NaN
+
+ private:
+  F* Next() { return xy + room * taken_++; }
+  int64_t taken_ = 3;
+};
+
+// Keys; the channels of a key lie side by side.
+template <class T>
+struct Taps {
+  T* first;       // channels of key 0
+  int64_t pitch;  // from a key to the next
+  T* outside;     // of a tap outside
+};
+
+// Locates one vector of points, from point i of the tile on, at pixel coordinates (x, y) of images
+// of height x width pixels. Pixel 0 is key `start`. If width is NaN, the image has no pixels.
+template <class F, class V = hn::Vec<PointVector<F>>>
+HWY_INLINE void LocateAt(const PointTile<F>& tile, int64_t i, V x, V y, V height, V width,
+                         V start) {
+  const PointVector<F> d;
+  const hn::RebindToSigned<PointVector<F>> di;
+  const V one = hn::Set(d, F{1});
+  const auto is_number = hn::And(hn::Eq(x, x), hn::Eq(y, y));
+  const auto is_nan = hn::AndNot(is_number, hn::Eq(width, width));
+  const auto usable = hn::And(hn::And(hn::Ge(x, hn::Neg(one)), hn::Lt(x, width)),
+                              hn::And(hn::Ge(y, hn::Neg(one)), hn::Lt(y, height)));
+  x = hn::IfThenElseZero(usable, x);
+  y = hn::IfThenElseZero(usable, y);
+  const V left = hn::Floor(x), top = hn::Floor(y);
+  const V right = hn::Add(left, one), bottom = hn::Add(top, one);
+  const V tx = hn::Sub(x, left), ty = hn::Sub(y, top);
+  const V ux = hn::Sub(right, x), uy = hn::Sub(bottom, y);
+  hn::StoreU(tx, d, tile.tx + i);
+  hn::StoreU(ty, d, tile.ty + i);
+  hn::StoreU(ux, d, tile.ux + i);
+  hn::StoreU(uy, d, tile.uy + i);
+
+  const V attention = hn::LoadU(d, tile.attention + i);
+  const V nan = hn::Set(d, std::numeric_limits<F>::quiet_NaN());
+  const V first = hn::Add(start, hn::Add(hn::Mul(top, width), left));
+  const auto store = [&](size_t tap, auto inside, V key, V weight) PORTACL_INLINE_LAMBDA {
+    const V outside = hn::IfThenElse(is_nan, nan, hn::Set(d, F{-0.0}));
+    hn::StoreU(hn::IfThenElse(inside, hn::Mul(attention, weight), outside), d,
+               tile.weight[tap] + i);
+    hn::StoreU(hn::ConvertTo(di, hn::IfThenElse(inside, key, hn::Neg(one))), di, tile.key[tap] + i);
+  };
+  const V zero = hn::Zero(d);
+  const auto in_left = hn::And(usable, hn::Ge(left, zero));
+  const auto in_right = hn::And(usable, hn::Lt(right, width));
+  const auto in_top = hn::Ge(top, zero);
+  const auto in_bottom = hn::Lt(bottom, height);
+  const V below = hn::Add(first, width);
+  store(0, hn::And(in_left, in_top), first, hn::Mul(ux, uy));
+  store(1, hn::And(in_right, in_top), hn::Add(first, one), hn::Mul(tx, uy));
+  store(2, hn::And(in_left, in_bottom), below, hn::Mul(ux, ty));
+  store(3, hn::And(in_right, in_bottom), hn::Add(below, one), hn::Mul(tx, ty));
+  const V state = hn::IfThenElse(is_nan, hn::Set(d, F{2}), hn::IfThenElseZero(usable, one));
+  hn::StoreU(hn::ConvertTo(di, state), di, tile.state + i);
+}
 
 // For sums that are read and written point by point: with 512 bits Zen 4 takes 1.5 times as long.
 template <class F>
