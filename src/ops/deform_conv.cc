@@ -468,12 +468,7 @@ class DeformConvPlan final : public Plan {
 
   void SetTensors(const Reader& read) {
     const auto set = [&](auto& tensor, Place place) {
-      tensor.has = read.Has(place);
-      if (!tensor.has) return;
-      const TensorDesc desc = read.Get(place);
-      if (desc.NumElements() > 0) {
-        std::copy_n(desc.strides.data(), desc.strides.rank(), tensor.stride.begin());
-      }
+      if (read.Has(place)) tensor.Describe(read.Get(place));
     };
     ForTensors(params_, set);
     if (joined_masks_ == 0) return;

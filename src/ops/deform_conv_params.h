@@ -5,28 +5,11 @@
 
 #include <array>
 #include <cstdint>
-#include <type_traits>
 
 #include "base/dtype.h"
+#include "ops/tensor_params.h"
 
 namespace portacl::ops {
-
-// A tensor as kernels see it. Strides in elements, any sign; 0 only in tensors that are read. Null:
-// not given, or not wanted.
-template <class Pointer>
-struct DeformConvTensor {
-  Pointer data = nullptr;
-  std::array<int64_t, 4> stride{};
-  bool has = false;  // known when the kernel plans, unlike the address
-
-  template <class T>
-  using Element = std::conditional_t<std::is_same_v<Pointer, void*>, T, const T>;
-  template <class T>
-  Element<T>* At(int64_t a, int64_t b = 0, int64_t c = 0, int64_t d = 0) const {
-    return static_cast<Element<T>*>(data) + a * stride[0] + b * stride[1] + c * stride[2] +
-           d * stride[3];
-  }
-};
 
 // The planes of offsets and masks. Let i = group * taps + tap for a point (n, group, kernel tap,
 // oh, ow). Its x lies in plane x_plane + step * i, its y in y_plane + step * i, its mask in plane i
@@ -40,8 +23,8 @@ struct DeformConvPlanes {
 // A column is the samples of one position: for each tap of the kernel, all channels. Without a
 // weight, the columns themselves are the output, and their gradient is grad_columns.
 struct DeformConvParams {
-  using Read = DeformConvTensor<const void*>;
-  using Written = DeformConvTensor<void*>;
+  using Read = ReadTensor<4>;
+  using Written = WrittenTensor<4>;
 
   base::DType dtype = base::DType::kFloat;
   bool backward = false;
@@ -84,7 +67,6 @@ struct DeformConvParams {
   int64_t group_channels() const { return channels / groups; }
   int64_t group_outputs() const { return out_channels / groups; }
   int64_t offset_channels() const { return channels / offset_groups; }
-  bool wants_columns() const { return out_columns.has || output.has; }
   bool wants_point_grads() const { return offset_grad.has || mask_grad.has; }
 };
 

@@ -193,12 +193,6 @@ int64_t IndexAt(base::DType dtype, const void* first, int64_t index) {
   return static_cast<const int64_t*>(first)[index];
 }
 
-template <size_t kRank>
-void SetStrides(const TensorDesc& tensor, std::array<int64_t, kRank>* strides) {
-  if (tensor.NumElements() == 0) return;  // kernels step from no address of it
-  std::copy_n(tensor.strides.data(), kRank, strides->begin());
-}
-
 class MsDeformAttnPlan final : public Plan {
  public:
   explicit MsDeformAttnPlan(const Call& call) : Plan(call) {
@@ -213,16 +207,21 @@ class MsDeformAttnPlan final : public Plan {
     params_.channels = value.shape[3];
     params_.queries = location.shape[1];
     params_.levels = call.input(1)->shape[0];
-    SetPoints(location);
-    SetStrides(value, &params_.value_stride);
-    SetPointStrides(location, &params_.location_stride);
-    SetPointStrides(*call.input(4), &params_.weight_stride);
+    // The native API has the points of all levels on one axis.
+    params_.points = location.shape.rank() == 6
+                         ? location.shape[4]
+                         : location.shape[3] / std::max<int64_t>(1, params_.levels);
+    params_.value.Describe(value);
+    Describe(location, &params_.location);
+    Describe(*call.input(4), &params_.weight);
     for (size_t i = 0; i < call.signature().CountOf(Form::kRead); ++i) {
       AddTensor(call.input_name(i), *call.input(i), false, true);
     }
-    SetOutputStrides(params_.backward ? *call.input(kOutput) : *call.output(0));
+    DescribeOutput(params_.backward ? *call.input(kOutput) : *call.output(0));
     if (params_.backward) {
-      AddGrads(call);
+      AddGrad(call, 0, &params_.value_grad);
+      AddGrad(call, 1, &params_.location_grad);
+      AddGrad(call, 2, &params_.weight_grad);
     } else {
       AddTensor(call.output_name(0), *call.output(0), true, true);
     }
@@ -268,14 +267,14 @@ class MsDeformAttnPlan final : public Plan {
       levels[l] = Fits(level) ? level : MsDeformAttnLevel{};
     }
     params.level = levels;
-    params.value = elements[0];
-    params.location = elements[3];
-    params.weight = elements[4];
-    params.output = elements[kOutput];
+    params.value.data = elements[0];
+    params.location.data = elements[3];
+    params.weight.data = elements[4];
+    params.output.data = elements[kOutput];
     if (params.backward) {
-      params.value_grad = elements[6];
-      params.location_grad = elements[7];
-      params.weight_grad = elements[8];
+      params.value_grad.data = elements[6];
+      params.location_grad.data = elements[7];
+      params.weight_grad.data = elements[8];
     }
     chosen_.Run(params, static_cast<char*>(workspace) + level_bytes_);
   }
@@ -285,43 +284,32 @@ class MsDeformAttnPlan final : public Plan {
   static constexpr size_t kOutput = 5;  // the output's tensor, or its gradient's
   static constexpr int64_t kAlign = 64;
 
-  // For the native API too, which has the points of all levels on one axis.
-  void SetPoints(const TensorDesc& location) {
-    const bool joined = location.shape.rank() == 5;
-    params_.points =
-        joined ? location.shape[3] / std::max<int64_t>(1, params_.levels) : location.shape[4];
-  }
-  template <size_t kRank>
-  void SetPointStrides(const TensorDesc& tensor, std::array<int64_t, kRank>* strides) const {
-    if (tensor.NumElements() == 0 || tensor.shape.rank() == static_cast<int>(kRank)) {
-      return SetStrides(tensor, strides);
+  // Where an axis of the native API's tensor has all points, its stride becomes two.
+  template <class Tensor>
+  void Describe(TensorDesc desc, Tensor* tensor) const {
+    base::Dims& s = desc.strides;
+    if (desc.NumElements() > 0 && s.rank() + 1 == static_cast<int>(tensor->stride.size())) {
+      std::array<int64_t, 6> split = {s[0], s[1], s[2], s[3] * params_.points};
+      std::copy(s.data() + 3, s.data() + s.rank(), split.begin() + 4);
+      s = Dims(split.data(), s.rank() + 1);
     }
-    const base::Dims& s = tensor.strides;
-    std::copy_n(s.data(), 3, strides->begin());
-    (*strides)[3] = s[3] * params_.points;
-    std::copy_n(s.data() + 3, kRank - 4, strides->begin() + 4);
+    tensor->Describe(desc);
   }
-
   // The output or its gradient as (batch, query, head, channel).
-  void SetOutputStrides(const TensorDesc& tensor) {
-    if (tensor.shape.rank() == 4) return SetStrides(tensor, &params_.output_stride);
-    if (tensor.NumElements() == 0) return;
-    const base::Dims& s = tensor.strides;
-    params_.output_stride = {s[0], s[1], s[2] * params_.channels, s[2]};
+  void DescribeOutput(TensorDesc desc) {
+    base::Dims& s = desc.strides;
+    if (desc.NumElements() > 0 && s.rank() == 3) {
+      const std::array<int64_t, 4> split = {s[0], s[1], s[2] * params_.channels, s[2]};
+      s = Dims(split.data(), 4);
+    }
+    params_.output.Describe(desc);
   }
-
-  void AddGrads(const Call& call) {
-    const auto add = [&](size_t index, auto* strides) {
-      const TensorDesc* const grad = call.output(index);
-      if (grad != nullptr) SetPointStrides(*grad, strides);
-      AddTensor(call.output_name(index), grad != nullptr ? *grad : TensorDesc(), true,
-                grad != nullptr);
-      return grad != nullptr && grad->NumElements() > 0;
-    };
-    params_.want_value_grad = add(0, &params_.value_grad_stride);
-    const bool location = add(1, &params_.location_grad_stride);
-    const bool weight = add(2, &params_.weight_grad_stride);
-    params_.want_point_grad = location || weight;
+  template <class Tensor>
+  void AddGrad(const Call& call, size_t index, Tensor* tensor) {
+    const TensorDesc* const grad = call.output(index);
+    AddTensor(call.output_name(index), grad != nullptr ? *grad : TensorDesc(), true,
+              grad != nullptr);
+    if (grad != nullptr && grad->NumElements() > 0) Describe(*grad, tensor);
   }
 
   MsDeformAttnLevel ReadLevel(const Elements& elements, int64_t l) const {

@@ -2,10 +2,10 @@
 #ifndef PORTACL_OPS_MS_DEFORM_ATTN_PARAMS_H_
 #define PORTACL_OPS_MS_DEFORM_ATTN_PARAMS_H_
 
-#include <array>
 #include <cstdint>
 
 #include "base/dtype.h"
+#include "ops/tensor_params.h"
 
 namespace portacl::ops {
 
@@ -17,14 +17,10 @@ struct MsDeformAttnLevel {
   int64_t start = 0;
 };
 
-// Strides in elements, any sign; 0 only in tensors that are read. Pointers are to the first
-// element. A gradient that is not wanted is null.
 struct MsDeformAttnParams {
   base::DType dtype = base::DType::kFloat;        // of value, output and their gradients
   base::DType point_dtype = base::DType::kFloat;  // of locations and weights: `dtype` or FLOAT
   bool backward = false;
-  bool want_value_grad = false;  // known when the kernel plans, unlike the addresses
-  bool want_point_grad = false;
   int64_t batch = 0;
   int64_t keys = 0;
   int64_t heads = 0;
@@ -33,20 +29,15 @@ struct MsDeformAttnParams {
   int64_t levels = 0;
   int64_t points = 0;
   const MsDeformAttnLevel* level = nullptr;  // one for each level; known when the call runs
-  const void* value = nullptr;               // (batch, keys, heads, channels)
-  const void* location = nullptr;            // (batch, queries, heads, levels, points, 2), x first
-  const void* weight = nullptr;              // (batch, queries, heads, levels, points)
-  void* output = nullptr;      // (batch, queries, heads, channels); backward: its gradient, read
-  void* value_grad = nullptr;  // like the tensors above
-  void* location_grad = nullptr;
-  void* weight_grad = nullptr;
-  std::array<int64_t, 4> value_stride{};
-  std::array<int64_t, 6> location_stride{};
-  std::array<int64_t, 5> weight_stride{};
-  std::array<int64_t, 4> output_stride{};
-  std::array<int64_t, 4> value_grad_stride{};
-  std::array<int64_t, 6> location_grad_stride{};
-  std::array<int64_t, 5> weight_grad_stride{};
+  ReadTensor<4> value;                       // (batch, keys, heads, channels)
+  ReadTensor<6> location;                    // (batch, queries, heads, levels, points, 2), x first
+  ReadTensor<5> weight;                      // (batch, queries, heads, levels, points)
+  WrittenTensor<4> output;      // (batch, queries, heads, channels); backward: its gradient, read
+  WrittenTensor<4> value_grad;  // like the tensors above
+  WrittenTensor<6> location_grad;
+  WrittenTensor<5> weight_grad;
+
+  bool wants_point_grads() const { return location_grad.has || weight_grad.has; }
 };
 
 }  // namespace portacl::ops

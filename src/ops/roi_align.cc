@@ -208,12 +208,10 @@ class RoiAlignPlan final : public Plan {
     const bool maximum = params_.mode != RoiAlignMode::kAverage;
     const Tensors t(call);
     SetTensors(t);
-    AddTensor(call.input_name(0), *call.input(0), false, true);
-    AddTensor(call.input_name(1), *call.input(1), false, true);
-    if (t.indices != nullptr) AddTensor(call.input_name(2), *t.indices, false, true);
-    if (params_.backward && maximum) {
-      AddTensor(call.input_name(2), *t.values, false, true);
-      std::copy_n(t.values->strides.data(), 4, params_.values_stride.begin());
+    if (params_.backward && maximum) params_.values.Describe(*t.values);
+    const size_t inputs = t.indices != nullptr || params_.values.has ? 3 : 2;
+    for (size_t i = 0; i < inputs; ++i) {
+      AddTensor(call.input_name(i), *call.input(i), false, true);
     }
     AddTensor(call.output_name(0), *call.output(0), true, true);
     // The log's function has boxes of 5 columns, and neither modes nor ends.
@@ -237,7 +235,7 @@ class RoiAlignPlan final : public Plan {
       if (named) continue;
       const auto text = [&] {
         return fmt::format("{} gives roi {} no image in [0, {})",
-                           tensor(params_.has_indices ? 2 : 1).name, n, params_.images);
+                           tensor(params_.indices.has ? 2 : 1).name, n, params_.images);
       };
       return RefuseContents(text, ": the roi contributes nothing");
     }
@@ -254,11 +252,11 @@ class RoiAlignPlan final : public Plan {
   Params At(const Elements& elements) const {
     const auto at = [&](int index) { return elements[static_cast<size_t>(index)]; };
     Params params = params_;
-    params.boxes = at(1);
-    params.indices = params_.has_indices ? at(2) : nullptr;
-    params.image = params_.backward ? at(output(0)) : at(0);
-    params.pooled = params_.backward ? at(0) : at(output(0));
-    if (params_.backward && num_inputs() > 2) params.values = at(2);
+    params.boxes.data = at(1);
+    if (params.indices.has) params.indices.data = at(2);
+    params.image.data = params_.backward ? at(output(0)) : at(0);
+    params.pooled.data = params_.backward ? at(0) : at(output(0));
+    if (params.values.has) params.values.data = at(2);
     return params;
   }
 
@@ -271,13 +269,12 @@ class RoiAlignPlan final : public Plan {
     params_.rois = t.pooled.shape[0];
     params_.pooled_height = t.pooled.shape[2];
     params_.pooled_width = t.pooled.shape[3];
-    std::copy_n(t.image.strides.data(), 4, params_.image_stride.begin());
-    std::copy_n(t.pooled.strides.data(), 4, params_.pooled_stride.begin());
-    params_.box_stride = {t.boxes.strides[0], t.boxes.strides[1]};
-    params_.has_indices = t.indices != nullptr;
+    params_.image.Describe(t.image);
+    params_.pooled.Describe(t.pooled);
+    params_.boxes.Describe(t.boxes);
     if (t.indices == nullptr) return;
+    params_.indices.Describe(*t.indices);
     params_.index_dtype = t.indices->dtype;
-    params_.index_stride = t.indices->strides[0];
   }
 
   void SetNumbers(const Call& call) {

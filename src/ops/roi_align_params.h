@@ -12,6 +12,7 @@
 
 #include "base/dtype.h"
 #include "base/half.h"
+#include "ops/tensor_params.h"
 
 namespace portacl::ops {
 
@@ -23,7 +24,7 @@ enum class RoiAlignMode : int32_t {
 
 // With T = float (double for double): each roi is cut into pooled_height x pooled_width bins. An
 // element of `pooled` is the average (or the maximum) of the samples of its bin. The image's
-// gradient is the transpose of that. Strides in elements, any sign; 0 only in inputs.
+// gradient is the transpose of that.
 struct RoiAlignParams {
   base::DType dtype = base::DType::kFloat;
   bool backward = false;
@@ -43,18 +44,12 @@ struct RoiAlignParams {
   bool clockwise = false;      // which way a positive angle turns
   // (rois, 5): image, x1, y1, x2, y2; (rois, 4) beside `indices`; rotated (rois, 6): image, centre
   // x and y, width, height, angle.
-  const void* boxes = nullptr;
-  const void* indices = nullptr;
-  bool has_indices = false;  // known when the kernel plans, unlike the addresses
+  ReadTensor<2> boxes;
+  ReadTensor<1> indices;
   base::DType index_dtype = base::DType::kInt32;  // or INT64
-  std::array<int64_t, 2> box_stride{};
-  int64_t index_stride = 0;
-  void* image = nullptr;   // (images, channels, height, width); forward only reads it
-  void* pooled = nullptr;  // (rois, channels, pooled_height, pooled_width); backward only reads it
-  const void* values = nullptr;  // backward of a maximum: the images that forward read
-  std::array<int64_t, 4> image_stride{};
-  std::array<int64_t, 4> pooled_stride{};
-  std::array<int64_t, 4> values_stride{};
+  WrittenTensor<4> image;   // (images, channels, height, width); forward only reads it
+  WrittenTensor<4> pooled;  // (rois, channels, pooled_height, pooled_width); backward only reads it
+  ReadTensor<4> values;     // backward of a maximum: the images that forward read
 };
 
 // ---- where the samples of a roi lie ------------------------------------------------------------
@@ -154,18 +149,15 @@ class RoiTaps {
 // Column `column` of roi n.
 template <class T>
 base::ComputeType<T> RoiColumn(const RoiAlignParams& p, int64_t n, int64_t column) {
-  return base::Widen(
-      static_cast<const T*>(p.boxes)[n * p.box_stride[0] + column * p.box_stride[1]]);
+  return base::Widen(*p.boxes.At<T>(n, column));
 }
 
 // The image of roi n; -1 if it names none.
 template <class T>
 int64_t RoiImage(const RoiAlignParams& p, int64_t n) {
-  if (p.has_indices) {
-    const int64_t at = n * p.index_stride;
-    const int64_t index = p.index_dtype == base::DType::kInt32
-                              ? static_cast<const int32_t*>(p.indices)[at]
-                              : static_cast<const int64_t*>(p.indices)[at];
+  if (p.indices.has) {
+    const int64_t index = p.index_dtype == base::DType::kInt32 ? *p.indices.At<int32_t>(n)
+                                                               : *p.indices.At<int64_t>(n);
     return index >= 0 && index < p.images ? index : -1;
   }
   const double index = static_cast<double>(RoiColumn<T>(p, n, 0));
@@ -262,7 +254,7 @@ template <class T, class F = base::ComputeType<T>>
 Roi<F> RoiAt(const RoiAlignParams& p, int64_t n) {
   const F scale = static_cast<F>(p.scale);
   const F offset = p.aligned ? F{0.5} : F{0};
-  const auto column = [&](int64_t i) { return RoiColumn<T>(p, n, p.has_indices ? i : i + 1); };
+  const auto column = [&](int64_t i) { return RoiColumn<T>(p, n, p.indices.has ? i : i + 1); };
   const auto axis = [&](int64_t i, int64_t bins, int64_t extent) {
     F last = column(i + 2);  // where it ends, or how long it is
     if (p.rotated) {

@@ -69,7 +69,7 @@ class RoiAlign {
         if (!samples_) columns_.Make(roi_.x, pw);
         for (int64_t c = 0; c < p_.channels; ++c) {
           const F value = roi_.image < 0 ? F{0} : Pool(c, ph, pw);
-          *PooledAt(n, c, ph, pw) = base::Narrow<T>(value);
+          *p_.pooled.At<T>(n, c, ph, pw) = base::Narrow<T>(value);
         }
       }
     }
@@ -91,30 +91,22 @@ class RoiAlign {
         }
       }
     }
-    T* const plane = static_cast<T*>(p_.image) + PlaneAt(p_.image_stride, image, c);
     for (int64_t i = 0; i < p_.height * p_.width; ++i) {
-      plane[i / p_.width * p_.image_stride[2] + i % p_.width * p_.image_stride[3]] =
-          base::Narrow<T>(sums_[i]);
+      *p_.image.At<T>(image, c, i / p_.width, i % p_.width) = base::Narrow<T>(sums_[i]);
     }
   }
 
  private:
-  static int64_t PlaneAt(const std::array<int64_t, 4>& stride, int64_t image, int64_t c) {
-    return image * stride[0] + c * stride[1];
-  }
-  Plane<T> PlaneOf(const void* images, const std::array<int64_t, 4>& s, int64_t c) const {
-    return {static_cast<const T*>(images) + PlaneAt(s, roi_.image, c), s[2], s[3]};
-  }
-  T* PooledAt(int64_t n, int64_t c, int64_t ph, int64_t pw) const {
-    const auto& s = p_.pooled_stride;
-    return static_cast<T*>(p_.pooled) + n * s[0] + c * s[1] + ph * s[2] + pw * s[3];
+  template <class Tensor>
+  Plane<T> PlaneOf(const Tensor& images, int64_t c) const {
+    return {images.template At<T>(roi_.image, c), images.stride[2], images.stride[3]};
   }
   F GradAt(int64_t n, int64_t c, int64_t ph, int64_t pw) const {
-    return base::Widen(*PooledAt(n, c, ph, pw)) / roi_.count;
+    return base::Widen(*p_.pooled.At<T>(n, c, ph, pw)) / roi_.count;
   }
 
   F Pool(int64_t c, int64_t ph, int64_t pw) const {
-    const Plane<T> plane = PlaneOf(p_.image, p_.image_stride, c);
+    const Plane<T> plane = PlaneOf(p_.image, c);
     if (!samples_) return Average(plane);
     if (!p_.rotated) return Winner(plane, ph, pw).value;
     F sum = 0;
@@ -177,7 +169,7 @@ class RoiAlign {
       }
     };
     if (p_.rotated) return ops::ForRotatedSamples(roi_, ph, pw, add);
-    add(Winner(PlaneOf(p_.values, p_.values_stride, c), ph, pw).corners);
+    add(Winner(PlaneOf(p_.values, c), ph, pw).corners);
   }
 
   struct Sample {
@@ -226,28 +218,24 @@ class RoiAlign {
 
 // ---- the kernel --------------------------------------------------------------------------------
 
-struct Plan : base::PathPlan<std::monostate> {
-  int slots = 1;
-};
+using Plan = base::PathPlan<int>;  // tasks at a time
+
+int64_t TasksOf(const Params& p) { return p.backward ? p.images * p.channels : p.rois; }
 
 std::optional<Plan> MakePlan(const Params& p, std::string_view /*path*/) {
-  Plan plan;
-  const int64_t tasks = p.backward ? p.images * p.channels : p.rois;
-  plan.slots = static_cast<int>(std::clamp<int64_t>(tasks, 1, runtime::NumThreads()));
+  const int64_t slots = std::clamp<int64_t>(TasksOf(p), 1, runtime::NumThreads());
   const int64_t bytes =
-      base::SaturatedProduct({RoiAlign<double>::Room(p), int64_t{sizeof(double)}, plan.slots});
+      base::SaturatedProduct({RoiAlign<double>::Room(p), int64_t{sizeof(double)}, slots});
   if (bytes == INT64_MAX) return std::nullopt;
-  plan.workspace_size = static_cast<uint64_t>(bytes);
-  return plan;
+  return Plan{.workspace_size = static_cast<uint64_t>(bytes), .way = static_cast<int>(slots)};
 }
 
 void RunAnyType(const Params& p, const Plan& plan, void* workspace) {
   base::DispatchFloating(p.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    const int64_t tasks = p.backward ? p.images * p.channels : p.rois;
-    runtime::ParallelForSlots(tasks, plan.slots, [&](int slot, int64_t i) {
-      RoiAlign<T> task(p,
-                       static_cast<base::ComputeType<T>*>(workspace) + slot * RoiAlign<T>::Room(p));
+    auto* const memory = static_cast<base::ComputeType<T>*>(workspace);
+    runtime::ParallelForSlots(TasksOf(p), std::get<int>(plan.way), [&](int slot, int64_t i) {
+      RoiAlign<T> task(p, memory + slot * RoiAlign<T>::Room(p));
       if (p.backward) return task.SumPlane(i / p.channels, i % p.channels);
       task.PoolRoi(i);
     });

@@ -73,19 +73,11 @@ std::vector<int64_t> ShapeOf(const DeformConvParams& p, size_t role) {
   }
 }
 
-template <class Described>
-void Describe(Tensor& tensor, bool has, Described* to) {
-  to->has = has;
-  if (!has) return;
-  to->data = tensor.first();
-  std::copy(tensor.strides().begin(), tensor.strides().end(), to->stride.begin());
-}
-
 DeformConvParams ParamsOf(ConvCase* c) {
   DeformConvParams p = c->p;
   p.dtype = ToDType(c->tensors[kInput].element());
   p.bias_is_float = c->tensors[kBias].element() != c->tensors[kInput].element();
-  const auto describe = [&](Role role, auto* to) { Describe(c->tensors[role], c->has[role], to); };
+  const auto describe = [&](Role role, auto* to) { Describe(&c->tensors[role], to, c->has[role]); };
   describe(kInput, &p.input);
   describe(kWeight, &p.weight);
   describe(kOffset, &p.offset);

@@ -85,19 +85,15 @@ MsDeformAttnParams ParamsOf(const AttentionCase& c) {
   s.levels = c.weight.shape()[3];
   s.points = c.weight.shape()[4];
   s.level = c.levels.data();
-  s.value = c.value.first();
-  s.location = c.location.first();
-  s.weight = c.weight.first();
-  SetStrides(c.value, &s.value_stride);
-  SetStrides(c.location, &s.location_stride);
-  SetStrides(c.weight, &s.weight_stride);
+  Describe(&c.value, &s.value);
+  Describe(&c.location, &s.location);
+  Describe(&c.weight, &s.weight);
   return s;
 }
 
 bool RunForward(const portacl::base::Kernel<MsDeformAttnParams>& kernel, AttentionCase* c) {
   MsDeformAttnParams p = ParamsOf(*c);
-  p.output = c->output.first();
-  SetStrides(c->output, &p.output_stride);
+  Describe(&c->output, &p.output);
   return RunKernel(kernel, p);
 }
 
@@ -109,16 +105,10 @@ bool RunBackward(const portacl::base::Kernel<MsDeformAttnParams>& kernel, const 
                  AttentionCase* c, std::string_view path = "") {
   MsDeformAttnParams p = ParamsOf(*c);
   p.backward = true;
-  p.want_value_grad = wanted.value;
-  p.want_point_grad = wanted.location || wanted.weight;
-  p.output = c->grad_output.first();
-  p.value_grad = wanted.value ? c->value_grad.first() : nullptr;
-  p.location_grad = wanted.location ? c->location_grad.first() : nullptr;
-  p.weight_grad = wanted.weight ? c->weight_grad.first() : nullptr;
-  SetStrides(c->grad_output, &p.output_stride);
-  SetStrides(c->value_grad, &p.value_grad_stride);
-  SetStrides(c->location_grad, &p.location_grad_stride);
-  SetStrides(c->weight_grad, &p.weight_grad_stride);
+  Describe(&c->grad_output, &p.output);
+  Describe(&c->value_grad, &p.value_grad, wanted.value);
+  Describe(&c->location_grad, &p.location_grad, wanted.location);
+  Describe(&c->weight_grad, &p.weight_grad, wanted.weight);
   return RunKernel(kernel, p, path);
 }
 

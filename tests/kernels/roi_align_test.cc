@@ -74,14 +74,10 @@ RoiAlignParams ParamsOf(RoiCase* c, bool backward) {
   RoiAlignParams p = c->p;
   p.dtype = ToDType(c->image.element());
   p.backward = backward;
-  p.image = c->image.first();
-  p.boxes = c->boxes.first();
-  p.pooled = c->pooled.first();
-  SetStrides(c->image, &p.image_stride);
-  SetStrides(c->boxes, &p.box_stride);
-  SetStrides(c->pooled, &p.pooled_stride);
-  p.values = c->values.first();
-  SetStrides(c->values, &p.values_stride);
+  Describe(&c->image, &p.image);
+  Describe(&c->boxes, &p.boxes);
+  Describe(&c->pooled, &p.pooled);
+  Describe(&c->values, &p.values);
   return p;
 }
 
@@ -270,7 +266,7 @@ TEST_F(RoiAlignKernels, TheWorkspaceOfSamplesIsBounded) {
   p.height = p.width = 64;
   p.rois = 100;
   p.pooled_height = p.pooled_width = 256;
-  p.image_stride = {256 * 64 * 64, 64 * 64, 64, 1};
+  p.image.stride = {256 * 64 * 64, 64 * 64, 64, 1};
   for (const bool rotated : {false, true}) {
     p.rotated = rotated;
     p.mode = rotated ? RoiAlignMode::kAverage : RoiAlignMode::kMax;
@@ -300,7 +296,7 @@ TEST_F(RoiAlignKernels, TheWorkspaceOfSamplesIsBounded) {
   EXPECT_FALSE(plan(p).has_value());
   p.backward = false;
   EXPECT_FALSE(plan(p).has_value());
-  p.image_stride = {int64_t{256} * 4096 * 4096, 1, 256 * 4096, 256};  // needs no copy
+  p.image.stride = {int64_t{256} * 4096 * 4096, 1, 256 * 4096, 256};  // needs no copy
   ASSERT_TRUE(plan(p).has_value());
   EXPECT_LT(plan(p)->workspace_size, kGiB);
 }

@@ -158,6 +158,15 @@ void SetStrides(const Tensor& tensor, std::array<int64_t, kRank>* strides) {
   std::copy_n(tensor.strides().begin(), kRank, strides->begin());
 }
 
+// For the tensors of kernels' parameters, ops/tensor_params.h.
+template <class Its, class Described>
+void Describe(Its* tensor, Described* to, bool has = true) {
+  to->has = has;
+  if (!has) return;
+  to->data = tensor->first();
+  std::copy(tensor->strides().begin(), tensor->strides().end(), to->stride.begin());
+}
+
 // On images or volumes, as the kernel. A null output means that the mask leaves it out. Unread
 // inputs have no address and strides of 0, as in plans.
 template <class Params>

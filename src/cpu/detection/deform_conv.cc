@@ -32,7 +32,7 @@ using Params = ops::DeformConvParams;
 template <class T>
 class DeformConv {
   using F = base::ComputeType<T>;
-  static constexpr int64_t kBlock = 16;       // channels or outputs that are turned together
+  static constexpr int64_t kBlock = kBlockChannels;
   static constexpr int64_t kMostWidth = 128;  // of a panel: SVE's longest vectors
 
  public:
@@ -61,9 +61,6 @@ class DeformConv {
   }
 
  private:
-  template <class Tensor>
-  using PlanarOf = Planar<typename Tensor::template Element<T>>;
-
   // Positions [first, first + count) of an image.
   struct Tile {
     int64_t image, first, count;
@@ -91,32 +88,15 @@ class DeformConv {
   // Calls use(position in the tile, row, column, count) for each part of a tile that lies in one
   // row of positions.
   template <class Use>
-  void ForRows(const Tile& tile, const Use& use) const {
-    for (int64_t j = 0; j < tile.count;) {
-      const int64_t row = (tile.first + j) / p_.out_width;
-      const int64_t column = (tile.first + j) % p_.out_width;
-      const int64_t count = std::min(tile.count - j, p_.out_width - column);
-      use(j, row, column, count);
-      j += count;
-    }
+  void ForPositionRows(const Tile& tile, const Use& use) const {
+    ForRows(tile.first, tile.count, p_.out_width, use);
   }
   // Calls use(position in the tile, planar memory) for some channels of a tensor that has positions
-  // for pixels, in as few parts as its strides let.
+  // for pixels.
   template <class Tensor, class Use>
   void ForPositions(const Tensor& tensor, const Tile& tile, int64_t channel, int64_t channels,
                     const Use& use) const {
-    const auto& s = tensor.stride;
-    const auto part = [&](int64_t j, int64_t row, int64_t column, int64_t count) {
-      use(j, PlanarOf<Tensor>{tensor.template At<T>(tile.image, channel, row, column), s[1], s[3],
-                              channels, count});
-    };
-    if (s[2] == p_.out_width * s[3]) return part(0, 0, tile.first, tile.count);
-    ForRows(tile, part);
-  }
-  // Calls use(first channel, channels) for blocks of channels.
-  template <class Use>
-  static void ForBlocks(int64_t channels, const Use& use) {
-    for (int64_t c = 0; c < channels; c += kBlock) use(c, std::min(kBlock, channels - c));
+    ForPixels<T>(tensor, tile.image, channel, channels, tile.first, tile.count, p_.out_width, use);
   }
 
   // ---- copies -----------------------------------------------------------------------------------
@@ -125,10 +105,9 @@ class DeformConv {
   // some channels at a time.
   template <class Tensor, class Use>
   void ForImageRows(const Tensor& tensor, int64_t n, F* image, const Use& use) const {
-    const auto& s = tensor.stride;
     runtime::ParallelForSlots(p_.height, g_.slots, [&](int /*slot*/, int64_t y) {
-      ForBlocks(p_.channels, [&](int64_t c, int64_t channels) {
-        use(PlanarOf<Tensor>{tensor.template At<T>(n, c, y), s[1], s[3], channels, p_.width},
+      ForBlocks(0, p_.channels, [&](int64_t c, int64_t channels) {
+        use(PlanarAt<T>(tensor, n, c, y, 0, channels, p_.width),
             image + y * p_.width * g_.pixel + c);
       });
     });
@@ -144,15 +123,14 @@ class DeformConv {
   // the columns. A block may write behind its channels: the next block overwrites that.
   template <class Tensor, class Use>
   void ForSamples(const Tensor& tensor, const Tile& tile, F* columns, const Use& use) const {
-    const auto& s = tensor.stride;
-    ForRows(tile, [&](int64_t j, int64_t row, int64_t column, int64_t count) {
+    ForPositionRows(tile, [&](int64_t j, int64_t row, int64_t column, int64_t count) {
       for (int64_t tap = 0; tap < p_.taps(); ++tap) {
         const int64_t y = row * p_.kernel[0] + tap / p_.kernel[1];
         const int64_t x = column * p_.kernel[1] + tap % p_.kernel[1];
-        ForBlocks(p_.channels, [&](int64_t c, int64_t channels) {
-          use(PlanarOf<Tensor>{tensor.template At<T>(tile.image, c, y, x), s[1],
-                               p_.kernel[1] * s[3], channels, count},
-              columns + j * g_.column + tap * p_.channels + c);
+        ForBlocks(0, p_.channels, [&](int64_t c, int64_t channels) {
+          auto samples = PlanarAt<T>(tensor, tile.image, c, y, x, channels, count);
+          samples.pixel_stride *= p_.kernel[1];
+          use(samples, columns + j * g_.column + tap * p_.channels + c);
         });
       }
     });
@@ -262,7 +240,7 @@ class DeformConv {
     const int64_t y_plane = p_.planes.y + plane * p_.planes.step;
     const int64_t kernel_y = tap / p_.kernel[1] * p_.dilation[0] - p_.padding[0];
     const int64_t kernel_x = tap % p_.kernel[1] * p_.dilation[1] - p_.padding[1];
-    ForRows(tile, [&](int64_t j, int64_t row, int64_t column, int64_t count) {
+    ForPositionRows(tile, [&](int64_t j, int64_t row, int64_t column, int64_t count) {
       const auto offset = [&](int64_t of) { return p_.offset.At<T>(tile.image, of, row, column); };
       ReadCoordinates(static_cast<F>(column * p_.stride[1] + kernel_x),
                       static_cast<F>(p_.stride[1]), offset(x_plane), count, points.tx + at + j);
@@ -343,7 +321,7 @@ class DeformConv {
   }
 
   void WriteOutput(const Tile& tile, F* outputs) const {
-    ForBlocks(p_.out_channels, [&](int64_t o, int64_t count) {
+    ForBlocks(0, p_.out_channels, [&](int64_t o, int64_t count) {
       F bias[kBlock] = {};
       for (int64_t i = 0; p_.bias.has && i < count; ++i) bias[i] = BiasOf(o + i);
       for (int64_t j = 0; j < tile.count; ++j) {

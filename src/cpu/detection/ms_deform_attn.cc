@@ -63,12 +63,12 @@ constexpr int64_t kTilePoints = 256;               // their arrays stay in the L
 constexpr int64_t kGrain = 1 << 16;                // products that are worth a second thread
 
 inline bool Serves(const ops::MsDeformAttnParams& p) {
-  const auto side_by_side = [&p](const std::array<int64_t, 4>& stride) {
-    return p.channels <= 1 || stride[3] == 1;
+  const auto side_by_side = [&p](const auto& tensor) {
+    return p.channels <= 1 || tensor.stride[3] == 1;
   };
   return p.keys <= kMostKeys && base::SaturatedProduct({p.levels, p.points}) <= kMostPoints &&
-         side_by_side(p.value_stride) && side_by_side(p.output_stride) &&
-         (!p.want_value_grad || side_by_side(p.value_grad_stride));
+         side_by_side(p.value) && side_by_side(p.output) &&
+         (!p.value_grad.has || side_by_side(p.value_grad));
 }
 
 // What both directions have.
@@ -124,7 +124,7 @@ inline std::optional<MsDeformAttnPlan> PlanMsDeformAttn(const ops::MsDeformAttnP
     plan.path = g.slab ? "slab" : "direct";
     g.fetch =
         !g.slab && base::SaturatedProduct({p.keys, p.heads, p.channels, size}) > L2CacheBytes();
-    const int64_t keys = !p.want_value_grad ? 0 : g.slab ? p.keys + 1 : 1;
+    const int64_t keys = !p.value_grad.has ? 0 : g.slab ? p.keys + 1 : 1;
     g.sums = booking.Take(base::SaturatedProduct({g.part_channels, keys}), size, g.slots);
   }
   if (!booking.fits()) return std::nullopt;
@@ -174,118 +174,6 @@ struct TileRows {
   int64_t count;
 };
 
-// Where the points of a row begin, in a tensor with the strides of locations or of weights.
-template <size_t kRank>
-int64_t RowOffset(const Params& s, const std::array<int64_t, kRank>& stride, int64_t row) {
-  const int64_t query = row / s.heads;
-  return query / s.queries * stride[0] + query % s.queries * stride[1] + row % s.heads * stride[2];
-}
-
-// Whether the elements of a row stand side by side, `last` for each point.
-template <size_t kRank>
-bool IsRowDense(const Params& s, const std::array<int64_t, kRank>& stride) {
-  constexpr int64_t kOfPoint = kRank == 6 ? 2 : 1;
-  return (kRank < 6 || stride[kRank - 1] == 1) && (s.points == 1 || stride[4] == kOfPoint) &&
-         (s.levels == 1 || stride[3] == kOfPoint * s.points);
-}
-
-// Calls use(element of the tensor, element of the row) for a row's elements.
-template <size_t kRank, class Use>
-void ForRowElements(const Params& s, const std::array<int64_t, kRank>& stride, const Use& use) {
-  int64_t at = 0;
-  for (int64_t l = 0; l < s.levels; ++l) {
-    for (int64_t p = 0; p < s.points; ++p) {
-      const int64_t from = l * stride[3] + p * stride[4];
-      use(from, at++);
-      if constexpr (kRank == 6) use(from + stride[5], at++);
-    }
-  }
-}
-
-// Copies rows of locations (kRank 6) or of weights (5): of a constant tensor to `row`, widened, of
-// another one from there, each rounded once.
-template <class T, size_t kRank, class F>
-void CopyRows(const Params& s, T* tensor, const std::array<int64_t, kRank>& stride, TileRows rows,
-              F* row) {
-  const int64_t count = s.levels * s.points * (kRank == 6 ? 2 : 1);
-  const bool dense = IsRowDense(s, stride);
-  for (int64_t r = 0; r < rows.count; ++r, row += count) {
-    T* const elements = tensor + RowOffset(s, stride, rows.first + r * rows.step);
-    const auto copy = [&](int64_t element, int64_t at) {
-      if constexpr (std::is_const_v<T>) {
-        row[at] = base::Widen(elements[element]);
-      } else {
-        elements[element] = base::Narrow<T>(row[at]);
-      }
-    };
-    if (!dense) {
-      ForRowElements(s, stride, copy);
-    } else if constexpr (std::is_const_v<T>) {
-      ReadRun(elements, 1, count, row);
-    } else {
-      WriteRun(row, count, elements, 1);
-    }
-  }
-}
-
-// Reads the rows and locates their points: attention, tx to uy, weight, key and state.
-template <class F>
-void LocateRows(const Params& s, const PointLevels<F>& levels, TileRows rows,
-                const PointTile<F>& tile) {
-  const int64_t points = rows.count * levels.count;
-  if (points == 0) return;
-  base::DispatchFloating(s.point_dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    if constexpr (std::is_same_v<base::ComputeType<T>, F>) {
-      CopyRows(s, static_cast<const T*>(s.location), s.location_stride, rows, tile.xy);
-      CopyRows(s, static_cast<const T*>(s.weight), s.weight_stride, rows, tile.attention);
-    }
-  });
-  const PointVector<F> d;
-  const auto half = hn::Set(d, F{0.5});
-  for (int64_t i = 0; i < points; i += Length(d)) {
-    const int64_t at = i % levels.count;
-    hn::Vec<PointVector<F>> x, y;
-    hn::LoadInterleaved2(d, tile.xy + 2 * i, x, y);
-    const auto width = hn::LoadU(d, levels.width + at);
-    const auto height = hn::LoadU(d, levels.height + at);
-    LocateAt(tile, i, hn::Sub(hn::Mul(x, width), half), hn::Sub(hn::Mul(y, height), half), height,
-             width, hn::LoadU(d, levels.start + at));
-  }
-}
-
-// Addresses of vectors of channels in (batch, key or query, head, channel), with these
-// strides.
-template <class T, class Pointer>
-T* HeadAt(Pointer* first, const std::array<int64_t, 4>& stride, int64_t b, int64_t i, int64_t h) {
-  return static_cast<T*>(first) + b * stride[0] + i * stride[1] + h * stride[2];
-}
-
-// The same for row number `row`.
-template <class T, class Pointer>
-T* RowAt(const Params& s, Pointer* first, const std::array<int64_t, 4>& stride, int64_t row) {
-  const int64_t query = row / s.heads;
-  return HeadAt<T>(first, stride, query / s.queries, query % s.queries, row % s.heads);
-}
-
-// Prefetches, to read or (kWrite 1) to write them, the first lines of the channels of each key that
-// the row's points touch.
-template <int kWrite, class F, class T>
-HWY_INLINE void FetchRow(const PointTile<F>& tile, int64_t first, int64_t points,
-                         const Taps<T>& taps, int64_t channels) {
-  constexpr int64_t kLine = 64 / static_cast<int64_t>(sizeof(T));
-  const int64_t elements = std::min(channels, 4 * kLine);
-  for (int64_t i = first; i < first + points; ++i) {
-    for (size_t tap = 0; tap < 4; ++tap) {
-      const int64_t key = tile.key[tap][i];
-      if (key < 0) continue;
-      for (int64_t at = 0; at < elements; at += kLine) {
-        FetchElement<3, kWrite>(taps.first, key * taps.pitch + at);
-      }
-    }
-  }
-}
-
 template <class T>
 class MsDeformAttn {
  public:
@@ -300,8 +188,8 @@ class MsDeformAttn {
 
   void Run() const {
     if (!p_.backward) SumRows();
-    if (p_.want_point_grad) MakePointGrads();
-    if (p_.want_value_grad) MakeValueGrad();
+    if (p_.wants_point_grads()) MakePointGrads();
+    if (p_.value_grad.has) MakeValueGrad();
   }
 
  private:
@@ -312,9 +200,92 @@ class MsDeformAttn {
     return PointTile<F>(g_.tile_points, g_.tiles.In<F>(workspace_, slot));
   }
   Taps<const T> TapsOf(int64_t row) const {
-    const T* const values =
-        HeadAt<const T>(p_.value, p_.value_stride, row / p_.heads / p_.queries, 0, row % p_.heads);
-    return {values, p_.value_stride[1], zeros_};
+    const T* const values = p_.value.At<T>(row / p_.heads / p_.queries, 0, row % p_.heads);
+    return {values, p_.value.stride[1], zeros_};
+  }
+  // The vector of a row: of a tensor's first three axes.
+  template <class E, class Tensor>
+  auto* RowAt(const Tensor& tensor, int64_t row) const {
+    const int64_t query = row / p_.heads;
+    return tensor.template At<E>(query / p_.queries, query % p_.queries, row % p_.heads);
+  }
+
+  // ---- points -----------------------------------------------------------------------------------
+
+  // Calls use(TypeTag of the locations and weights).
+  template <class Use>
+  void WithPointType(const Use& use) const {
+    if (p_.point_dtype == p_.dtype) return use(base::TypeTag<T>());
+    use(base::TypeTag<F>());
+  }
+
+  // Copies rows of locations (kOfPoint 2) or of weights (1). A tensor that is read is copied to
+  // `row`, widened. Another one gets its elements from there, each rounded once.
+  template <class P, int64_t kOfPoint, class Tensor>
+  void CopyRows(const Tensor& tensor, TileRows rows, F* row) const {
+    const auto& s = tensor.stride;
+    const int64_t count = g_.row_points * kOfPoint;
+    const bool dense = (kOfPoint == 1 || s.back() == 1) && (p_.points == 1 || s[4] == kOfPoint) &&
+                       (p_.levels == 1 || s[3] == kOfPoint * p_.points);
+    const int64_t run = dense ? count : 1;  // elements that lie side by side
+    const int64_t levels = dense ? 1 : p_.levels, points = dense ? 1 : p_.points;
+    const auto copy = [&](auto* elements) PORTACL_INLINE_LAMBDA {
+      if constexpr (std::is_const_v<std::remove_pointer_t<decltype(elements)>>) {
+        ReadRun(elements, 1, run, row);
+      } else {
+        WriteRun(row, run, elements, 1);
+      }
+      row += run;
+    };
+    for (int64_t r = 0; r < rows.count; ++r) {
+      auto* const first = RowAt<P>(tensor, rows.first + r * rows.step);
+      for (int64_t l = 0; l < levels; ++l) {
+        for (int64_t p = 0; p < points; ++p) {
+          copy(first + l * s[3] + p * s[4]);
+          if (kOfPoint == 2 && !dense) copy(first + l * s[3] + p * s[4] + s.back());
+        }
+      }
+    }
+  }
+
+  // Reads the rows and locates their points: attention, tx to uy, weight, key and state.
+  void LocateRows(TileRows rows, const PointTile<F>& tile) const {
+    const int64_t points = rows.count * g_.row_points;
+    if (points == 0) return;
+    WithPointType([&](auto tag) {
+      using P = typename decltype(tag)::type;
+      CopyRows<P, 2>(p_.location, rows, tile.xy);
+      CopyRows<P, 1>(p_.weight, rows, tile.attention);
+    });
+    const PointVector<F> d;
+    const auto half = hn::Set(d, F{0.5});
+    for (int64_t i = 0; i < points; i += Length(d)) {
+      const int64_t at = i % g_.row_points;
+      hn::Vec<PointVector<F>> x, y;
+      hn::LoadInterleaved2(d, tile.xy + 2 * i, x, y);
+      const auto width = hn::LoadU(d, levels_.width + at);
+      const auto height = hn::LoadU(d, levels_.height + at);
+      LocateAt(tile, i, hn::Sub(hn::Mul(x, width), half), hn::Sub(hn::Mul(y, height), half), height,
+               width, hn::LoadU(d, levels_.start + at));
+    }
+  }
+
+  // Prefetches, to read or (kWrite 1) to write them, the first lines of the channels of each key
+  // that the row's points touch.
+  template <int kWrite, class E>
+  HWY_INLINE static void FetchRow(const PointTile<F>& tile, int64_t first, int64_t points,
+                                  const Taps<E>& taps, int64_t channels) {
+    constexpr int64_t kLine = 64 / static_cast<int64_t>(sizeof(E));
+    const int64_t elements = std::min(channels, 4 * kLine);
+    for (int64_t i = first; i < first + points; ++i) {
+      for (size_t tap = 0; tap < 4; ++tap) {
+        const int64_t key = tile.key[tap][i];
+        if (key < 0) continue;
+        for (int64_t at = 0; at < elements; at += kLine) {
+          FetchElement<3, kWrite>(taps.first, key * taps.pitch + at);
+        }
+      }
+    }
   }
 
   // Locates all points, tile by tile. Calls use(tile, its first point, row) for each row of a tile,
@@ -327,7 +298,7 @@ class MsDeformAttn {
                                 const PointTile<F> tile = TileOf(slot);
                                 const int64_t first = i * g_.tile_rows;
                                 const TileRows of{first, 1, std::min(g_.tile_rows, rows - first)};
-                                LocateRows(p_, levels_, of, tile);
+                                LocateRows(of, tile);
                                 for (int64_t r = 0; r < of.count; ++r) {
                                   if (g_.fetch && r + 1 < of.count) {
                                     FetchRow<0>(tile, (r + 1) * g_.row_points, g_.row_points,
@@ -342,8 +313,7 @@ class MsDeformAttn {
   void SumRows() const {
     ForTiles(
         [&](const PointTile<F>& tile, int64_t first, int64_t row) PORTACL_INLINE_LAMBDA {
-          SumPoints(tile, first, g_.row_points, TapsOf(row), p_.channels,
-                    RowAt<T>(p_, p_.output, p_.output_stride, row));
+          SumPoints(tile, first, g_.row_points, TapsOf(row), p_.channels, RowAt<T>(p_.output, row));
         },
         [](const PointTile<F>& /*tile*/, const TileRows& /*rows*/) {});
   }
@@ -353,8 +323,7 @@ class MsDeformAttn {
   void MakePointGrads() const {
     ForTiles(
         [&](const PointTile<F>& tile, int64_t first, int64_t row) PORTACL_INLINE_LAMBDA {
-          DotPoints(tile, first, g_.row_points,
-                    RowAt<const T>(p_, p_.output, p_.output_stride, row), 0, TapsOf(row),
+          DotPoints(tile, first, g_.row_points, RowAt<T>(p_.output, row), 0, TapsOf(row),
                     p_.channels);
         },
         [&](const PointTile<F>& tile, const TileRows& rows) {
@@ -376,20 +345,11 @@ class MsDeformAttn {
   }
 
   void WritePoints(const PointTile<F>& tile, TileRows rows) const {
-    const auto write = [&](auto tag) {
+    WithPointType([&](auto tag) {
       using P = typename decltype(tag)::type;
-      if (p_.weight_grad != nullptr) {
-        CopyRows(p_, static_cast<P*>(p_.weight_grad), p_.weight_grad_stride, rows, tile.attention);
-      }
-      if (p_.location_grad != nullptr) {
-        CopyRows(p_, static_cast<P*>(p_.location_grad), p_.location_grad_stride, rows, tile.xy);
-      }
-    };
-    if (p_.point_dtype == p_.dtype) {
-      write(base::TypeTag<T>());
-    } else {
-      write(base::TypeTag<F>());
-    }
+      if (p_.weight_grad.has) CopyRows<P, 1>(p_.weight_grad, rows, tile.attention);
+      if (p_.location_grad.has) CopyRows<P, 2>(p_.location_grad, rows, tile.xy);
+    });
   }
 
   // ---- gradient of the values -------------------------------------------------------------------
@@ -421,27 +381,23 @@ class MsDeformAttn {
     F* const outside = g_.sums.In<F>(workspace_, slot);
     Taps<F> sums{outside + g_.part_channels, g_.part_channels, outside};
     if (!g_.slab) {
-      const auto& s = p_.value_grad_stride;
-      sums = {HeadAt<F>(p_.value_grad, s, batch, 0, head) + channel, s[1], outside};
+      const auto& grad = p_.value_grad;
+      sums = {grad.template At<F>(batch, 0, head) + channel, grad.stride[1], outside};
     }
     return {batch, head, channel, std::min(g_.part_channels, p_.channels - channel), sums};
   }
 
   void ClearValueGrad() const {
-    const auto& s = p_.value_grad_stride;
-    const bool dense = p_.heads == 1 || s[2] == p_.channels;
+    const auto& s = p_.value_grad.stride;
     const int64_t elements = std::max<int64_t>(1, p_.heads * p_.channels);
+    const bool dense = p_.heads == 1 || s[2] == p_.channels;
+    const int64_t step = dense ? p_.heads : 1;
     runtime::ParallelFor(p_.batch * p_.keys, 1 + 65536 / elements, [&](int64_t i, int64_t last) {
       for (int64_t count = 1; i < last; i += count) {
-        const int64_t b = i / p_.keys;
         const int64_t key = i % p_.keys;
-        if (dense) {
-          if (s[1] == elements) count = std::min(last - i, p_.keys - key);
-          Clear(HeadAt<T>(p_.value_grad, s, b, key, 0), count * elements);
-          continue;
-        }
-        for (int64_t h = 0; h < p_.heads; ++h) {
-          Clear(HeadAt<T>(p_.value_grad, s, b, key, h), p_.channels);
+        if (dense && s[1] == elements) count = std::min(last - i, p_.keys - key);
+        for (int64_t h = 0; h < p_.heads; h += step) {
+          Clear(p_.value_grad.At<T>(i / p_.keys, key, h), count * step * p_.channels);
         }
       }
     });
@@ -465,14 +421,12 @@ class MsDeformAttn {
     for (int64_t q = 0; q < p_.queries; q += g_.tile_rows) {
       const TileRows rows{(owner.batch * p_.queries + q) * p_.heads + owner.head, p_.heads,
                           std::min(g_.tile_rows, p_.queries - q)};
-      LocateRows(p_, levels_, rows, tile);
+      LocateRows(rows, tile);
       for (int64_t r = 0; r < rows.count; ++r) {
         if (g_.fetch && r + 1 < rows.count) {
           FetchRow<1>(tile, (r + 1) * g_.row_points + first, count, owner.sums, owner.channels);
         }
-        const T* const grad =
-            HeadAt<const T>(p_.output, p_.output_stride, owner.batch, q + r, owner.head) +
-            owner.channel;
+        const T* const grad = p_.output.At<T>(owner.batch, q + r, owner.head) + owner.channel;
         AddPoints(tile, r * g_.row_points + first, count, grad, owner.sums, owner.channels);
       }
     }
@@ -483,8 +437,7 @@ class MsDeformAttn {
     const int64_t lanes = Length(d);
     for (int64_t key = 0; key < p_.keys; ++key) {
       const F* const from = owner.sums.first + key * owner.sums.pitch;
-      T* const to = HeadAt<T>(p_.value_grad, p_.value_grad_stride, owner.batch, key, owner.head) +
-                    owner.channel;
+      T* const to = p_.value_grad.At<T>(owner.batch, key, owner.head) + owner.channel;
       int64_t c = 0;
       for (; c + lanes <= owner.channels; c += lanes)
         StoreNarrow(hn::LoadU(d, from + c), d, to + c);

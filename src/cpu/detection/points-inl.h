@@ -24,6 +24,50 @@
 HWY_BEFORE_NAMESPACE();
 namespace portacl::cpu::HWY_NAMESPACE {
 
+// ---- tensors (images, channels, rows, columns) --------------------------------------------------
+
+// Some pixels of a row, of some channels.
+template <class T, class Tensor>
+auto PlanarAt(const Tensor& tensor, int64_t n, int64_t channel, int64_t y, int64_t x,
+              int64_t channels, int64_t pixels) {
+  using Element = typename Tensor::template Element<T>;
+  return Planar<Element>{tensor.template At<T>(n, channel, y, x), tensor.stride[1],
+                         tensor.stride[3], channels, pixels};
+}
+
+// Calls use(pixels before these, row, column, count) for the parts of rows that make up pixels
+// [first, first + count) in row-major order.
+template <class Use>
+void ForRows(int64_t first, int64_t count, int64_t width, const Use& use) {
+  for (int64_t j = 0, part = 0; j < count; j += part) {
+    const int64_t column = (first + j) % width;
+    part = std::min(count - j, width - column);
+    use(j, (first + j) / width, column, part);
+  }
+}
+// Calls use(pixels before these, planar memory) for such pixels of some channels, in as few parts
+// as the strides let.
+template <class T, class Tensor, class Use>
+void ForPixels(const Tensor& tensor, int64_t n, int64_t channel, int64_t channels, int64_t first,
+               int64_t count, int64_t width, const Use& use) {
+  const auto part = [&](int64_t j, int64_t row, int64_t column, int64_t pixels) {
+    use(j, PlanarAt<T>(tensor, n, channel, row, column, channels, pixels));
+  };
+  if (tensor.stride[2] == width * tensor.stride[3]) return part(0, 0, first, count);
+  ForRows(first, count, width, part);
+}
+
+// Calls use(first channel, channels) for blocks of the channels [first, last).
+constexpr int64_t kBlockChannels = 16;  // that are turned together
+template <class Use>
+void ForBlocks(int64_t first, int64_t last, const Use& use) {
+  for (int64_t c = first; c < last; c += kBlockChannels) {
+    use(c, std::min(kBlockChannels, last - c));
+  }
+}
+
+// ---- points -------------------------------------------------------------------------------------
+
 template <class F>
 using PointVector = hn::CappedTag<F, kPointLanes>;
 template <class F>

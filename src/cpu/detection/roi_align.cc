@@ -89,9 +89,9 @@ class RoiAlign {
             std::min(all, first + each),
             slot};
   }
-  T* ImageAt(const Task& task) const {
-    return static_cast<T*>(p_.image) + task.image * p_.image_stride[0] +
-           task.channel * p_.image_stride[1];
+  template <class E>
+  Planar<E> PixelsAt(const Task& task, int64_t y, int64_t x, int64_t count) const {
+    return PlanarAt<E>(p_.image, task.image, task.channel, y, x, task.channels, count);
   }
 
   // The part of its image that a task's rois read: columns between two, and single rows.
@@ -117,9 +117,10 @@ class RoiAlign {
   // ---- the function -----------------------------------------------------------------------------
 
   void PoolRois(const Task& task) const {
-    if (p_.image_stride[1] == 1 || p_.channels == 1) {
-      return PoolFrom(
-          task, Pixels<const T>{ImageAt(task), p_.image_stride[2], p_.image_stride[3], false});
+    const auto& s = p_.image.stride;
+    if (s[1] == 1 || p_.channels == 1) {
+      const T* const first = p_.image.At<T>(task.image, task.channel);
+      return PoolFrom(task, Pixels<const T>{first, s[2], s[3], false});
     }
     const Named named = NamedBy(task, task.first, task.last);
     if (named.empty()) return;
@@ -127,10 +128,8 @@ class RoiAlign {
     const int64_t pitch = (named.right - named.left) * kLanes;
     for (int64_t y = 0; y < p_.height; ++y) {
       if (named.rows[y] == 0) continue;
-      const Planar<const T> row{
-          ImageAt(task) + y * p_.image_stride[2] + named.left * p_.image_stride[3],
-          p_.image_stride[1], p_.image_stride[3], task.channels, named.right - named.left};
-      ReadPixels<T, kLanes>(row, slab + y * pitch, kLanes);
+      ReadPixels<T, kLanes>(PixelsAt<const T>(task, y, named.left, named.right - named.left),
+                            slab + y * pitch, kLanes);
     }
     PoolFrom(task, Pixels<const F>{slab - named.left * kLanes, pitch, kLanes, true});
   }
@@ -148,7 +147,7 @@ class RoiAlign {
         if (named) SumColumns(task, table, ph, pixels, row);
         PoolRow(table, named, row, to);
       }
-      ForRoiBins<T>(p_, n, task.channel, task.channels, [&](const Planar<T>& bins, int64_t before) {
+      ForRoiBins<T>(p_, n, task.channel, task.channels, [&](int64_t before, const Planar<T>& bins) {
         WritePixels<T, kLanes>(tile + before * kLanes, kLanes, bins);
       });
     }
@@ -229,7 +228,7 @@ class RoiAlign {
     for (int64_t n = 0; n < p_.rois; ++n) {
       if (TableOf(n).head->image >= 0) continue;
       ForRoiBins<T>(p_, n, 0, p_.channels,
-                    [](const Planar<T>& bins, int64_t) { ClearPixels(bins); });
+                    [](int64_t, const Planar<T>& bins) { ClearPixels(bins); });
     }
   }
 
@@ -250,34 +249,24 @@ class RoiAlign {
     for (int64_t y = task.first; y < task.last; ++y) {
       if (width == 0 || named.rows[y] == 0) continue;
       WritePixels<T, kLanes>(slab + (y - task.first) * pitch, kLanes,
-                             PixelsAt(task, y, named.left, width));
+                             PixelsAt<T>(task, y, named.left, width));
     }
   }
 
-  // `count` pixels of a row, or of the rows behind it too if they lie dense.
-  Planar<T> PixelsAt(const Task& task, int64_t y, int64_t x, int64_t count) const {
-    return {ImageAt(task) + y * p_.image_stride[2] + x * p_.image_stride[3], p_.image_stride[1],
-            p_.image_stride[3], task.channels, count};
-  }
-
-  // The pixels of the task that no roi names, in runs as long as the strides let.
+  // The pixels of the task that no roi names.
   void ClearRest(const Task& task, const Named& named) const {
-    const int64_t width = p_.width;
-    const bool dense = p_.image_stride[2] == width * p_.image_stride[3];
-    int64_t from = task.first * width;
+    int64_t from = task.first * p_.width;
     const auto clear = [&](int64_t to) {
-      while (from < to) {
-        const int64_t end = dense ? to : std::min(to, (from / width + 1) * width);
-        ClearPixels(PixelsAt(task, from / width, from % width, end - from));
-        from = end;
-      }
+      if (from >= to) return;
+      ForPixels<T>(p_.image, task.image, task.channel, task.channels, from, to - from, p_.width,
+                   [](int64_t, const Planar<T>& pixels) { ClearPixels(pixels); });
     };
     for (int64_t y = task.first; y < task.last; ++y) {
       if (named.empty() || named.rows[y] == 0) continue;
-      clear(y * width + named.left);
-      from = y * width + named.right;
+      clear(y * p_.width + named.left);
+      from = y * p_.width + named.right;
     }
-    clear(task.last * width);
+    clear(task.last * p_.width);
   }
 
   void AddRois(const Task& task, Pixels<F> sums) const {
@@ -287,7 +276,7 @@ class RoiAlign {
       const RoiTable<F> table = TableOf(n);
       if (table.head->image != task.image || !Touches(task, table, 0, p_.pooled_height)) continue;
       ForRoiBins<const T>(p_, n, task.channel, task.channels,
-                          [&](const Planar<const T>& bins, int64_t before) {
+                          [&](int64_t before, const Planar<const T>& bins) {
                             ReadPixels<T, kLanes>(bins, tile + before * kLanes, kLanes);
                           });
       for (int64_t ph = 0; ph < p_.pooled_height; ++ph) {

@@ -73,7 +73,7 @@ std::optional<RoiAlignPlan> PlanPoints(const RoiAlignParams& p) {
   const int64_t bins = base::SaturatedProduct({p.pooled_height, p.pooled_width});
   if (pixels >= (1 << 30) || bins >= (1 << 30) || p.channels >= (1 << 30)) return std::nullopt;
   g.pixel = base::DivideUp(std::max<int64_t>(p.channels, 1), kBlock) * kBlock;
-  const auto& s = p.image_stride;
+  const auto& s = p.image.stride;
   g.copies = p.backward ? !p.rotated : s[1] != 1 || s[2] != p.width * s[3];
   const int64_t size = SumBytes(p.dtype), pixel_bytes = g.pixel * size;
   const int64_t images = int64_t{g.copies} + int64_t{p.backward};

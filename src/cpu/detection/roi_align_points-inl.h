@@ -29,20 +29,12 @@
 HWY_BEFORE_NAMESPACE();
 namespace portacl::cpu::HWY_NAMESPACE {
 
-// Calls use(planar memory, bins before it) for some channels of a roi's bins, in as few parts as
-// the strides allow.
-template <class Element, class Use>
+// Calls use(bins before these, planar memory) for some channels of a roi's bins.
+template <class T, class Use>
 void ForRoiBins(const ops::RoiAlignParams& p, int64_t n, int64_t channel, int64_t channels,
                 const Use& use) {
-  const auto& s = p.pooled_stride;
-  Element* const first = static_cast<Element*>(p.pooled) + n * s[0] + channel * s[1];
-  if (s[2] == p.pooled_width * s[3]) {
-    return use(Planar<Element>{first, s[1], s[3], channels, p.pooled_height * p.pooled_width}, 0);
-  }
-  for (int64_t ph = 0; ph < p.pooled_height; ++ph) {
-    use(Planar<Element>{first + ph * s[2], s[1], s[3], channels, p.pooled_width},
-        ph * p.pooled_width);
-  }
+  ForPixels<T>(p.pooled, n, channel, channels, 0, p.pooled_height * p.pooled_width, p.pooled_width,
+               use);
 }
 
 template <class T>
@@ -63,7 +55,7 @@ class RoiPoints {
   using Params = ops::RoiAlignParams;
   using Roi = ops::Roi<F>;
   using Index = PointIndex<F>;
-  static constexpr int64_t kBlock = 16;  // channels that are turned together
+  static constexpr int64_t kBlock = kBlockChannels;
   using D = BlockTag<F, kBlock>;
   using V = hn::Vec<D>;
   static constexpr int64_t kLanes = kBlockLanes<F, kBlock>;
@@ -91,11 +83,6 @@ class RoiPoints {
   F* At(const Part& part, int slot = 0) const { return part.In<F>(workspace_, slot); }
   PointTile<F> Points(int slot) const { return {kRoiPointRoom, At(g_.points, slot)}; }
 
-  // Calls use(first channel, channels) for blocks of channels [first, last).
-  template <class Use>
-  static void ForBlocks(int64_t first, int64_t last, const Use& use) {
-    for (int64_t c = first; c < last; c += kBlock) use(c, std::min(kBlock, last - c));
-  }
   // Calls use(a bin's row, its column, its first channel in the tile) for all bins.
   template <class Use>
   void ForBinsOf(F* tile, const Use& use) const {
@@ -117,16 +104,16 @@ class RoiPoints {
     }
     return box;
   }
-  void CopyBox(const void* images, const std::array<int64_t, 4>& s, int64_t image,
-               const RoiBox& box) const {
+  template <class Tensor>
+  void CopyBox(const Tensor& images, int64_t image, const RoiBox& box) const {
     if (box.empty()) return;
     runtime::ParallelForSlots(box.bottom - box.top, g_.slots, [&](int /*slot*/, int64_t i) {
       const int64_t y = box.top + i;
       F* const to = At(g_.image) + (y * p_.width + box.left) * g_.pixel;
       ForBlocks(0, p_.channels, [&](int64_t c, int64_t channels) {
-        const T* const from =
-            static_cast<const T*>(images) + image * s[0] + c * s[1] + y * s[2] + box.left * s[3];
-        ReadPixels<T, kBlock>({from, s[1], s[3], channels, box.right - box.left}, to + c, g_.pixel);
+        ReadPixels<T, kBlock>(
+            PlanarAt<const T>(images, image, c, y, box.left, channels, box.right - box.left),
+            to + c, g_.pixel);
       });
     });
   }
@@ -134,12 +121,11 @@ class RoiPoints {
   // ---- the function -----------------------------------------------------------------------------
 
   void PoolImage(int64_t image, const RoiBox& box) const {
-    const auto& s = p_.image_stride;
     if (!g_.copies) {
-      const T* const first = static_cast<const T*>(p_.image) + image * s[0];
-      return PoolFrom(image, Taps<const T>{first, s[3], g_.zeros.In<T>(workspace_)});
+      return PoolFrom(image, Taps<const T>{p_.image.At<T>(image), p_.image.stride[3],
+                                           g_.zeros.In<T>(workspace_)});
     }
-    CopyBox(p_.image, s, image, box);
+    CopyBox(p_.image, image, box);
     PoolFrom(image, Taps<const F>{At(g_.image), g_.pixel, At(g_.zeros)});
   }
 
@@ -161,7 +147,7 @@ class RoiPoints {
         if (p_.rotated) DivideBy(roi.count, p_.channels, to);
       });
       ForBlocks(0, p_.channels, [&](int64_t c, int64_t channels) {
-        ForRoiBins<T>(p_, n, c, channels, [&](const Planar<T>& bins, int64_t before) {
+        ForRoiBins<T>(p_, n, c, channels, [&](int64_t before, const Planar<T>& bins) {
           WritePixels<T, kBlock>(At(g_.tile, slot) + before * g_.pixel + c, g_.pixel, bins);
         });
       });
@@ -248,7 +234,7 @@ class RoiPoints {
   };
 
   void SumImage(int64_t image, const RoiBox& box) const {
-    if (!p_.rotated) CopyBox(p_.values, p_.values_stride, image, box);
+    if (!p_.rotated) CopyBox(p_.values, image, box);
     const int64_t width = std::max<int64_t>(0, box.right - box.left);
     const int64_t height = std::max<int64_t>(0, box.bottom - box.top);
     runtime::ParallelForSlots(height, g_.slots, [&](int /*slot*/, int64_t i) {
@@ -266,17 +252,18 @@ class RoiPoints {
         if (roi.image == image && owner.HasRowsOf(BoxOf(p_, roi))) AddRoi(roi, n, slot, owner);
       }
     });
-    const auto& s = p_.image_stride;
     runtime::ParallelForSlots(p_.height, g_.slots, [&](int /*slot*/, int64_t y) {
       const bool named = y >= box.top && y < box.bottom && !box.empty();
       const int64_t left = named ? box.left : p_.width, right = named ? box.right : p_.width;
       ForBlocks(0, p_.channels, [&](int64_t c, int64_t channels) {
-        T* const row = static_cast<T*>(p_.image) + image * s[0] + c * s[1] + y * s[2];
-        ClearPixels(Planar<T>{row, s[1], s[3], channels, left});
+        const auto pixels = [&](int64_t x, int64_t end) {
+          return PlanarAt<T>(p_.image, image, c, y, x, channels, end - x);
+        };
+        ClearPixels(pixels(0, left));
         if (!named) return;
         WritePixels<T, kBlock>(At(g_.sums) + (y * p_.width + left) * g_.pixel + c, g_.pixel,
-                               {row + left * s[3], s[1], s[3], channels, right - left});
-        ClearPixels(Planar<T>{row + right * s[3], s[1], s[3], channels, p_.width - right});
+                               pixels(left, right));
+        ClearPixels(pixels(right, p_.width));
       });
     });
   }
@@ -284,7 +271,7 @@ class RoiPoints {
   void AddRoi(const Roi& roi, int64_t n, int slot, const Owner& owner) const {
     F* const tile = At(g_.tile, slot);
     ForBlocks(owner.first, owner.last, [&](int64_t c, int64_t channels) {
-      ForRoiBins<const T>(p_, n, c, channels, [&](const Planar<const T>& bins, int64_t before) {
+      ForRoiBins<const T>(p_, n, c, channels, [&](int64_t before, const Planar<const T>& bins) {
         ReadPixels<T, kBlock>(bins, tile + before * g_.pixel + c, g_.pixel);
       });
     });
