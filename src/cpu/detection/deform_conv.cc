@@ -43,7 +43,7 @@ class DeformConv {
     if (p_.weight.has && !p_.backward) PackWeights();
     if (p_.weight.has && p_.backward) PackBack();
     if (p_.weight_grad.has && p_.images == 0) {
-      Clear(At(g_.totals), TotalsAt(p_.groups, 0, 0) - At(g_.totals));
+      Clear(At(g_.totals), PanelAt(g_.totals, p_.groups, 0, 0) - At(g_.totals));
     }
     if (p_.bias_grad.has) Clear(At(g_.lanes), p_.out_channels * (kBlock + 1));
     for (int64_t n = 0; n < p_.images; ++n) {
@@ -156,78 +156,78 @@ class DeformConv {
       F* const panel = At(g_.weights) + i * depth * width;
       const int64_t first = i % panels * width;
       const int64_t count = std::min(width, outputs - first);
-      const auto& s = p_.weight.stride;
-      const bool dense = s[3] == 1 && s[2] == p_.kernel[1] && s[1] == p_.taps();
       if (count < width) Clear(panel, depth * width);
-      for (int64_t lane = 0; dense && lane < count; lane += kBlock) {
+      for (int64_t lane = 0; lane < count; lane += kBlock) {
         PackOutputs(i / panels * outputs + first + lane, std::min(kBlock, count - lane),
                     panel + lane);
       }
-      for (int64_t k = 0; !dense && k < depth; ++k) {
-        for (int64_t lane = 0; lane < count; ++lane) {
-          const int64_t tap = k / p_.group_channels();
-          panel[k * width + lane] = base::Widen(
-              *p_.weight.At<T>(i / panels * outputs + first + lane, k % p_.group_channels(),
-                               tap / p_.kernel[1], tap % p_.kernel[1]));
-        }
-      }
     });
   }
-  // Some outputs of a dense weight: its channels come before its taps.
+  // Some outputs. The elements of a dense weight lie side by side: channels before taps.
   void PackOutputs(int64_t output, int64_t count, F* panel) const {
     constexpr int64_t kChunk = 256;
     F chunk[kChunk * kBlock];
-    const int64_t depth = g_.runs * g_.run, stride = p_.weight.stride[0];
-    for (int64_t first = 0; first < depth; first += kChunk) {
-      const int64_t elements = std::min(kChunk, depth - first);
-      const T* const from = p_.weight.At<T>(output);
-      ReadPixels<T, kBlock>({from + first, stride, 1, count, elements}, chunk, kBlock);
+    const auto& s = p_.weight.stride;
+    const bool dense = s[3] == 1 && s[2] == p_.kernel[1] && s[1] == p_.taps();
+    const int64_t depth = g_.runs * g_.run, step = dense ? kChunk : 1;
+    for (int64_t first = 0; first < depth; first += step) {
+      const int64_t elements = std::min(step, depth - first), tap = first % p_.taps();
+      const T* const from =
+          p_.weight.At<T>(output, first / p_.taps(), tap / p_.kernel[1], tap % p_.kernel[1]);
+      ReadPixels<T, kBlock>({from, s[0], 1, count, elements}, chunk, kBlock);
       for (int64_t i = 0; i < elements; ++i) {
-        const int64_t c = (first + i) / p_.taps(), tap = (first + i) % p_.taps();
-        std::copy_n(chunk + i * kBlock, count,
-                    panel + (tap * p_.group_channels() + c) * g_.shape.width);
+        const int64_t row = (first + i) % p_.taps() * p_.group_channels() + (first + i) / p_.taps();
+        std::copy_n(chunk + i * kBlock, count, panel + row * g_.shape.width);
       }
     }
   }
 
-  // Calls use(first output, behind the last) for some outputs at a time: their weights stay in the
-  // L2 cache while all panels pass.
-  template <class Use>
-  void ForOutputs(const Use& use) const {
-    constexpr int64_t kOutputs = 8;
-    const int64_t all = p_.out_channels;
-    runtime::ParallelForSlots(
-        base::DivideUp(all, kOutputs), g_.slots,
-        [&](int /*slot*/, int64_t i) { use(i * kOutputs, std::min(all, (i + 1) * kOutputs)); });
+  // By panels of a run's elements: for each output of the group, the weights of the elements.
+  F* PanelAt(const Part& panels, int64_t group, int64_t run, int64_t panel) const {
+    const int64_t at = (group * g_.runs + run) * base::DivideUp(g_.run, g_.shape.width) + panel;
+    return At(panels) + at * p_.group_outputs() * g_.shape.width;
   }
-
-  // By panels of a column's elements: for each output, the weights of the panel's elements.
-  void PackBack() const {
+  // Calls use(row of a panel, an output's weights, where the row's elements lie among these, their
+  // number) for some outputs at a time: their weights stay in the L2 cache while all panels pass.
+  template <class Tensor, class Use>
+  void ForPanelRows(const Part& panels, const Tensor& weight, const Use& use) const {
+    constexpr int64_t kOutputs = 8;
     const int64_t width = g_.shape.width, outputs = p_.group_outputs();
-    const int64_t panels = base::DivideUp(g_.run, width);
-    const auto& s = p_.weight.stride;
-    ForOutputs([&](int64_t begin, int64_t end) {
-      for (int64_t i = 0; i < g_.runs * panels; ++i) {
-        const int64_t first = i % panels * width, run = i / panels;
+    const int64_t channels = p_.group_channels(), of_run = base::DivideUp(g_.run, width);
+    const auto& s = weight.stride;
+    const int64_t parts = base::DivideUp(p_.out_channels, kOutputs);
+    runtime::ParallelForSlots(parts, g_.slots, [&](int /*slot*/, int64_t part) {
+      const int64_t end = std::min(p_.out_channels, (part + 1) * kOutputs);
+      for (int64_t i = 0; i < g_.runs * of_run; ++i) {
+        const int64_t first = i % of_run * width, run = i / of_run;
         const int64_t count = std::min(width, g_.run - first);
-        int64_t tap = (run * g_.run + first) / p_.group_channels();
-        int64_t c = (run * g_.run + first) % p_.group_channels();
+        int64_t tap = (run * g_.run + first) / channels, c = (run * g_.run + first) % channels;
         int64_t offsets[kMostWidth];
         for (int64_t lane = 0; lane < count; ++lane) {
           offsets[lane] = c * s[1] + tap / p_.kernel[1] * s[2] + tap % p_.kernel[1] * s[3];
-          if (++c == p_.group_channels()) ++tap, c = 0;
+          if (++c == channels) ++tap, c = 0;
         }
-        for (int64_t o = begin; o < end; ++o) {
-          const T* const from = p_.weight.At<T>(o);
-          const int64_t panel = o / outputs * g_.runs * panels + i;
-          F* const to = At(g_.back) + (panel * outputs + o % outputs) * width;
-          for (int64_t lane = 0; lane < count; ++lane) {
-            to[lane] = base::Widen(from[offsets[lane]]);
-          }
-          std::fill(to + count, to + width, F{0});
+        for (int64_t o = part * kOutputs; o < end; ++o) {
+          use(PanelAt(panels, o / outputs, run, i % of_run) + o % outputs * width,
+              weight.template At<T>(o), offsets, count);
         }
       }
     });
+  }
+  void PackBack() const {
+    const auto pack = [&](F* row, const T* weights, const int64_t* offsets, int64_t count) {
+      for (int64_t lane = 0; lane < count; ++lane) row[lane] = base::Widen(weights[offsets[lane]]);
+      std::fill(row + count, row + g_.shape.width, F{0});
+    };
+    ForPanelRows(g_.back, p_.weight, pack);
+  }
+  void WriteWeightGrad() const {
+    const auto write = [](const F* row, T* grads, const int64_t* offsets, int64_t count) {
+      for (int64_t lane = 0; lane < count; ++lane) {
+        grads[offsets[lane]] = base::Narrow<T>(row[lane]);
+      }
+    };
+    ForPanelRows(g_.totals, p_.weight_grad, write);
   }
 
   // ---- samples ----------------------------------------------------------------------------------
@@ -437,10 +437,8 @@ class DeformConv {
     for (int64_t run = 0; run < g_.runs; ++run) {
       for (int64_t i = 0; i < p_.groups * panels; ++i) {
         const int64_t group = i / panels;
-        const F* const panel =
-            At(g_.back) + ((group * g_.runs + run) * panels + i % panels) * outputs * width;
         MultiplyRows(At(g_.output) + first * g_.outputs + group * outputs, g_.outputs, last - first,
-                     panel, outputs,
+                     PanelAt(g_.back, group, run, i % panels), outputs,
                      At(g_.grads) + first * g_.column + RunAt(run, group) + i % panels * width,
                      g_.column, false);
       }
@@ -482,40 +480,13 @@ class DeformConv {
     F* const products = panel + DeformConvGeometry::kBlock * width;
     MultiplyRows(Turned(group * outputs), g_.tile, outputs, panel, tile.count, products, width,
                  false);
-    F* const totals = TotalsAt(group, run, first / width);
+    F* const totals = PanelAt(g_.totals, group, run, first / width);
     const bool first_sum = tile.image == 0 && tile.first == 0;
     for (int64_t k = 0; k < outputs * width; k += Length(d)) {
       const auto sum = first_sum ? hn::Zero(d) : hn::LoadU(d, totals + k);
       hn::StoreU(hn::Add(sum, hn::LoadU(d, products + k)), d, totals + k);
     }
   }
-  // A panel's sums: for each output of the group, the panel's elements.
-  F* TotalsAt(int64_t group, int64_t run, int64_t panel) const {
-    const int64_t at = (group * g_.runs + run) * base::DivideUp(g_.run, g_.shape.width) + panel;
-    return At(g_.totals) + at * p_.group_outputs() * g_.shape.width;
-  }
-  void WriteWeightGrad() const {
-    const int64_t width = g_.shape.width, channels = p_.group_channels();
-    ForOutputs([&](int64_t begin, int64_t end) {
-      for (int64_t tap = 0; tap < p_.taps(); ++tap) {
-        const int64_t run = g_.runs == 1 ? 0 : tap, before = g_.runs == 1 ? tap * channels : 0;
-        for (int64_t first = 0, last = 0; first < channels; first = last) {
-          const int64_t lane = (before + first) % width;
-          last = std::min(channels, first + width - lane);
-          for (int64_t o = begin; o < end; ++o) {
-            const int64_t group = o / p_.group_outputs(), row = o % p_.group_outputs() * width;
-            const F* const from =
-                TotalsAt(group, run, (before + first) / width) + row + lane - first;
-            for (int64_t c = first; c < last; ++c) {
-              *p_.weight_grad.At<T>(o, c, tap / p_.kernel[1], tap % p_.kernel[1]) =
-                  base::Narrow<T>(from[c]);
-            }
-          }
-        }
-      }
-    });
-  }
-
   void DotPart(int64_t first, int64_t last) const {
     const int64_t channels = p_.offset_channels();
     ForPlanes([&](int64_t tap, int64_t group) {
