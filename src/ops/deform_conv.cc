@@ -2,7 +2,6 @@
 // the plan.
 #include <algorithm>
 #include <array>
-#include <iterator>
 #include <optional>
 #include <string>
 #include <utility>
@@ -25,59 +24,31 @@ using base::Dims;
 using base::Status;
 using base::TensorDesc;
 
-// A tensor of a call: its number among the inputs or the outputs; kNone if the operator lacks it.
-struct Place {
-  static constexpr int kNone = -1;
-  int index = kNone;
-  bool output = false;
-};
-
-// Where the operators have which tensor.
+// Where an operator has which tensor: the number of an input, or kOut and the number of an output.
+constexpr int kNone = -1, kOut = 100;
 struct Places {
-  Place input = {}, weight = {}, offset = {}, mask = {}, bias = {}, grad_output = {}, columns = {};
-  Place output = {}, out_columns = {}, input_grad = {}, weight_grad = {}, offset_grad = {},
-        mask_grad = {}, bias_grad = {};
+  int input = kNone, weight = kNone, offset = kNone, mask = kNone, bias = kNone;
+  int grad_output = kNone, columns = kNone, output = kNone, out_columns = kNone;
+  int input_grad = kNone, weight_grad = kNone, offset_grad = kNone, mask_grad = kNone;
+  int bias_grad = kNone;
 };
-constexpr Place In(int index) { return {index, false}; }
-constexpr Place Out(int index) { return {index, true}; }
-
-struct PlacesRow {
-  Op op;
-  Places at;
-};
-constexpr PlacesRow kPlaces[] = {
-    {Op::kDeformConv2d,
-     {.input = In(0),
-      .weight = In(1),
-      .offset = In(2),
-      .mask = In(4),
-      .bias = In(3),
-      .output = Out(0),
-      .out_columns = Out(1)}},
-    {Op::kDeformConv2dBackward,
-     {.input = In(0),
-      .weight = In(3),
-      .offset = In(4),
-      .mask = In(5),
-      .grad_output = In(1),
-      .columns = In(2),
-      .input_grad = Out(0),
-      .weight_grad = Out(1),
-      .offset_grad = Out(2),
-      .mask_grad = Out(4),
-      .bias_grad = Out(3)}},
-    {Op::kDeformableOffsets, {.input = In(0), .offset = In(1), .out_columns = Out(0)}},
-    {Op::kDeformableOffsetsBackward,
-     {.input = In(1),
-      .offset = In(2),
-      .grad_output = In(0),
-      .input_grad = Out(0),
-      .offset_grad = Out(1)}}};
-
-constexpr const Places& PlacesOf(Op op) {
-  return std::find_if(std::begin(kPlaces), std::end(kPlaces),
-                      [op](const PlacesRow& row) { return row.op == op; })
-      ->at;
+constexpr Places PlacesOf(Op op) {
+  if (op == Op::kDeformableOffsets) return {.input = 0, .offset = 1, .out_columns = kOut};
+  if (op == Op::kDeformableOffsetsBackward) {
+    return {.input = 1, .offset = 2, .grad_output = 0, .input_grad = kOut, .offset_grad = kOut + 1};
+  }
+  if (op == Op::kDeformConv2d) {
+    Places at = {.input = 0, .weight = 1, .offset = 2, .mask = 4, .bias = 3, .output = kOut};
+    at.out_columns = kOut + 1;
+    return at;
+  }
+  Places at = {.input = 0, .weight = 3, .offset = 4, .mask = 5, .grad_output = 1, .columns = 2};
+  at.input_grad = kOut;
+  at.weight_grad = kOut + 1;
+  at.offset_grad = kOut + 2;
+  at.bias_grad = kOut + 3;
+  at.mask_grad = kOut + 4;
+  return at;
 }
 
 // A call's arguments by their meaning. Lists have been checked where a member says so.
@@ -85,23 +56,21 @@ class Reader {
  public:
   explicit Reader(const Call& call) : call_(call), at(PlacesOf(call.signature().op)) {}
 
-  const TensorDesc* Raw(Place place) const {
-    if (place.index == Place::kNone) return nullptr;
-    const auto index = static_cast<size_t>(place.index);
-    return place.output ? call_.output(index) : call_.input(index);
+  const TensorDesc* Raw(int place) const {
+    if (place == kNone) return nullptr;
+    return place < kOut ? call_.input(Index(place)) : call_.output(Index(place));
   }
-  const char* Name(Place place) const {
-    const auto index = static_cast<size_t>(place.index);
-    return place.output ? call_.output_name(index) : call_.input_name(index);
+  const char* Name(int place) const {
+    return place < kOut ? call_.input_name(Index(place)) : call_.output_name(Index(place));
   }
   // With the channels first, whatever data_format says.
-  TensorDesc Get(Place place) const {
+  TensorDesc Get(int place) const {
     TensorDesc tensor = *Raw(place);
     if (!channels_last()) return tensor;
     tensor.format = base::Format::kNHWC;
     return ChannelsFirst(tensor);
   }
-  bool Has(Place place) const { return Raw(place) != nullptr; }
+  bool Has(int place) const { return Raw(place) != nullptr; }
 
   bool BiasIsFloat() const {
     if (!Has(at.bias) || Raw(at.bias)->dtype != base::DType::kFloat) return false;
@@ -112,7 +81,7 @@ class Reader {
   bool named() const { return call_.surface() == Surface::kGraph; }
   bool channels_last() const { return named() && call_.mode(0) == 1; }
   bool pairs() const { return !named() && call_.mode(0) == 1; }
-  bool has_weight() const { return at.weight.index != Place::kNone; }
+  bool has_weight() const { return at.weight != kNone; }
 
   // ---- once the lists have been checked ----
 
@@ -138,11 +107,14 @@ class Reader {
   }
 
  private:
+  static size_t Index(int place) {
+    return static_cast<size_t>(place < kOut ? place : place - kOut);
+  }
   int64_t List(size_t list, size_t index) const { return (*call_.ints(list))[index]; }
   const Call& call_;
 
  public:
-  const Places& at;
+  const Places at;
 };
 
 // Elements along one axis: how many positions the kernel has. Null if 64 bits do not hold it.
@@ -330,31 +302,27 @@ class DeformConvChecks {
     return Outputs(at_.bias_grad, weight[0]);
   }
 
-  Status Shape(Place place, const std::array<int64_t, 4>& wanted) const {
+  Status Shape(int place, const std::array<int64_t, 4>& wanted) const {
     if (!read_.Has(place)) return {};
-    const Dims got = read_.Get(place).shape;
     const Dims dims(wanted.data(), 4);
-    if (got == dims) return {};
-    return refusals_.Refuse(place.output ? Rule::kOutput : Rule::kInput,
-                            "{} has shape {}, but must be {}", read_.Name(place),
-                            read_.Raw(place)->shape.ToString(),
-                            read_.channels_last() ? LastOf(wanted).ToString() : dims.ToString());
+    if (read_.Get(place).shape == dims) return {};
+    const std::array<int64_t, 4> last = {wanted[0], wanted[2], wanted[3], wanted[1]};
+    return RefuseShape(place, (read_.channels_last() ? Dims(last.data(), 4) : dims).ToString());
   }
-  static Dims LastOf(const std::array<int64_t, 4>& dims) {
-    const std::array<int64_t, 4> moved = {dims[0], dims[2], dims[3], dims[1]};
-    return Dims(moved.data(), 4);
-  }
-  Status Outputs(Place place, int64_t outputs) const {
+  Status Outputs(int place, int64_t outputs) const {
     if (!read_.Has(place) || read_.Raw(place)->shape[0] == outputs) return {};
-    return refusals_.Refuse(place.output ? Rule::kOutput : Rule::kInput,
-                            "{} has shape {}, but must be ({})", read_.Name(place),
-                            read_.Raw(place)->shape.ToString(), outputs);
+    return RefuseShape(place, fmt::format("({})", outputs));
+  }
+  Status RefuseShape(int place, const std::string& wanted) const {
+    return refusals_.Refuse(place < kOut ? Rule::kInput : Rule::kOutput,
+                            "{} has shape {}, but must be {}", read_.Name(place),
+                            read_.Raw(place)->shape.ToString(), wanted);
   }
 
   const Call& call_;
   const Refusals refusals_;
   const Reader read_;
-  const Places& at_;
+  const Places at_;
 };
 
 class DeformConvPlan final : public Plan {
@@ -362,10 +330,9 @@ class DeformConvPlan final : public Plan {
   explicit DeformConvPlan(const Call& call) : Plan(call), at_(PlacesOf(call.signature().op)) {
     const Reader read(call);
     for (size_t i = 0; i < call.signature().CountOf(Form::kRead); ++i) {
-      Add(read, In(static_cast<int>(i)));
+      Add(read, static_cast<int>(i));
     }
-    inputs_ = num_inputs();
-    for (size_t i = 0; i < call.signature().outputs(); ++i) Add(read, Out(static_cast<int>(i)));
+    for (size_t i = 0; i < call.signature().outputs(); ++i) Add(read, kOut + static_cast<int>(i));
     SetNumbers(read);
     SetTensors(read);
     SetLog(read);
@@ -383,7 +350,7 @@ class DeformConvPlan final : public Plan {
   void Run(const Elements& elements, void* workspace) const noexcept override {
     if (kernel_ == "none") return;
     Params params = params_;
-    const auto set = [&](auto& tensor, Place place) {
+    const auto set = [&](auto& tensor, int place) {
       if (tensor.has) tensor.data = elements[TensorAt(place)];
     };
     ForTensors(params, set);
@@ -403,24 +370,24 @@ class DeformConvPlan final : public Plan {
  private:
   using Params = DeformConvParams;
 
-  void Add(const Reader& read, Place place) {
+  void Add(const Reader& read, int place) {
     const TensorDesc* const tensor = read.Raw(place);
-    AddTensor(read.Name(place), tensor != nullptr ? *tensor : TensorDesc(), place.output,
+    AddTensor(read.Name(place), tensor != nullptr ? *tensor : TensorDesc(), place >= kOut,
               tensor != nullptr);
   }
   void SetLog(const Reader& read) {
     // The function that the log names has no pairs and no tensor of masks. A case cannot say a null
     // tensor, or a bias of another type.
     bool complete = !read.pairs() && !read.Has(at_.mask) && !read.BiasIsFloat();
-    for (const Place place : {at_.bias, at_.columns, at_.out_columns, at_.input_grad,
-                              at_.weight_grad, at_.offset_grad, at_.bias_grad}) {
-      complete = complete && (place.index == Place::kNone || read.Has(place));
+    for (const int place : {at_.bias, at_.columns, at_.out_columns, at_.input_grad, at_.weight_grad,
+                            at_.offset_grad, at_.bias_grad}) {
+      complete = complete && (place == kNone || read.Has(place));
     }
     if (!complete) LeaveOutOfTheLog();
     LogFlag(0, joined_masks_ > 0);
   }
-  size_t TensorAt(Place place) const {
-    return static_cast<size_t>(place.output ? inputs_ + place.index : place.index);
+  size_t TensorAt(int place) const {
+    return static_cast<size_t>(place < kOut ? place : output(place - kOut));
   }
 
   // Calls visit(tensor of the parameters, place) for each that an operator may have.
@@ -431,7 +398,7 @@ class DeformConvPlan final : public Plan {
     visit(p.offset, at_.offset);
     if (joined_masks_ == 0) visit(p.mask, at_.mask);
     visit(p.bias, at_.bias);
-    visit(at_.weight.index == Place::kNone ? p.grad_columns : p.grad_output, at_.grad_output);
+    visit(at_.weight == kNone ? p.grad_columns : p.grad_output, at_.grad_output);
     visit(p.columns, at_.columns);
     visit(p.output, at_.output);
     visit(p.out_columns, at_.out_columns);
@@ -443,7 +410,7 @@ class DeformConvPlan final : public Plan {
   }
 
   void SetNumbers(const Reader& read) {
-    params_.backward = at_.grad_output.index != Place::kNone;
+    params_.backward = at_.grad_output != kNone;
     const TensorDesc image = read.Get(at_.input);
     params_.dtype = image.dtype;
     params_.bias_is_float = read.BiasIsFloat();
@@ -467,7 +434,7 @@ class DeformConvPlan final : public Plan {
   }
 
   void SetTensors(const Reader& read) {
-    const auto set = [&](auto& tensor, Place place) {
+    const auto set = [&](auto& tensor, int place) {
       if (read.Has(place)) tensor.Describe(read.Get(place));
     };
     ForTensors(params_, set);
@@ -476,8 +443,7 @@ class DeformConvPlan final : public Plan {
     params_.mask_grad = params_.offset_grad;
   }
 
-  const Places& at_;
-  int inputs_ = 0;
+  const Places at_;
   int64_t joined_masks_ = 0;  // the plane of the first mask in the offsets; 0: a tensor of its own
   Params params_;
   PlannedKernel<Params> chosen_;
