@@ -6,6 +6,7 @@
 #include <cstring>
 #include <initializer_list>
 #include <string>
+#include <string_view>
 
 #include "base/checked.h"
 #include "ops/call.h"
@@ -73,92 +74,80 @@ class MsDeformAttnChecks {
                             base::DTypeName(tensor.dtype), like, base::DTypeName(dtype), must);
   }
 
-  Status Rank(const char* name, const TensorDesc* tensor, int rank, bool or_three = false) const {
-    if (tensor == nullptr) return {};
-    const int got = tensor->shape.rank();
-    if (got == rank || (or_three && got == 3)) return {};
-    return refusals_.Refuse(Rule::kInput, "{} has shape {} of rank {}, but must have rank {}", name,
-                            tensor->shape.ToString(), got,
-                            or_three ? "3 or 4" : std::to_string(rank));
-  }
   Status Ranks() const {
-    const int points = native() ? 4 : 5;  // axes of weights; locations have one more
-    const std::array<int, 6> of_inputs = {4, 2, 1, points + 1, points, 4};
-    const std::array<int, 3> of_grads = {4, points + 1, points};
-    for (size_t i = 0; i < (backward_ ? 6U : 5U); ++i) {
-      PORTACL_RETURN_IF_ERROR(
-          Rank(call_.input_name(i), call_.input(i), of_inputs[i], i == kGradOutput));
-    }
-    if (!backward_) return Rank(call_.output_name(0), call_.output(0), 4, true);
-    for (size_t i = 0; i < 3; ++i) {
-      PORTACL_RETURN_IF_ERROR(Rank(call_.output_name(i), call_.output(i), of_grads[i]));
+    for (size_t at = 0; at < call_.size(); ++at) {
+      const Parameter& parameter = call_.parameter(at);
+      const auto* const tensor = std::get<const TensorDesc*>(call_.argument(at));
+      // Heads and channels of the output and of its gradient are one axis or two.
+      const bool or_three = std::string_view(parameter.symbols) == "B,Q,M,C";
+      const size_t rank = PartsOf(parameter);
+      const size_t got = tensor == nullptr ? rank : static_cast<size_t>(tensor->shape.rank());
+      if (got == rank || (or_three && got == 3)) continue;
+      return refusals_.Refuse(Rule::kInput, "{} has shape {} of rank {}, but must have rank {}",
+                              parameter.name, tensor->shape.ToString(), got,
+                              or_three ? "3 or 4" : std::to_string(rank));
     }
     return {};
   }
 
-  Status Shape(Rule rule, const char* name, const TensorDesc* tensor, const char* symbols,
-               std::initializer_list<int64_t> extents) const {
-    if (tensor == nullptr) return {};
+  Status Shape(const char* name, const TensorDesc& tensor, const char* symbols,
+               std::initializer_list<int64_t> extents, Rule rule = Rule::kInput) const {
     const Dims wanted(extents.begin(), static_cast<int>(extents.size()));
-    if (tensor->shape == wanted) return {};
+    if (tensor.shape == wanted) return {};
     return refusals_.Refuse(rule, "{} has shape {}, but must be {} = {}", name,
-                            tensor->shape.ToString(), symbols, wanted.ToString());
+                            tensor.shape.ToString(), symbols, wanted.ToString());
   }
-  // For the output and its gradient: heads and channels are one axis or two.
-  Status LikeOutput(Rule rule, const char* name, const TensorDesc& tensor) const {
+  Status Shape(Input index, const char* symbols, std::initializer_list<int64_t> extents) const {
+    return Shape(call_.input_name(index), in(index), symbols, extents);
+  }
+  Status LikeOutput(const char* name, const TensorDesc& tensor, Rule rule) const {
     const Dims& value = in(kValue).shape;
     const int64_t queries = in(kLocation).shape[1];
     if (tensor.shape.rank() == 4) {
-      return Shape(rule, name, &tensor, "(bs, num_queries, num_heads, channels)",
-                   {value[0], queries, value[2], value[3]});
+      return Shape(name, tensor, "(bs, num_queries, num_heads, channels)",
+                   {value[0], queries, value[2], value[3]}, rule);
     }
-    return Shape(rule, name, &tensor, "(bs, num_queries, num_heads * channels)",
-                 {value[0], queries, value[2] * value[3]});
+    return Shape(name, tensor, "(bs, num_queries, num_heads * channels)",
+                 {value[0], queries, value[2] * value[3]}, rule);
   }
 
   // Locations and weights.
   Status Points(int64_t levels) const {
     const Dims& value = in(kValue).shape;
     const Dims& got = in(kLocation).shape;
-    const char* const locations = call_.input_name(kLocation);
-    const char* const weights = call_.input_name(kWeight);
     if (!native()) {
-      PORTACL_RETURN_IF_ERROR(Shape(Rule::kInput, locations, &in(kLocation),
+      PORTACL_RETURN_IF_ERROR(Shape(kLocation,
                                     "(bs, num_queries, num_heads, num_levels, num_points, 2)",
                                     {value[0], got[1], value[2], levels, got[4], 2}));
-      return Shape(Rule::kInput, weights, &in(kWeight),
-                   "(bs, num_queries, num_heads, num_levels, num_points)",
+      return Shape(kWeight, "(bs, num_queries, num_heads, num_levels, num_points)",
                    {value[0], got[1], value[2], levels, got[4]});
     }
-    PORTACL_RETURN_IF_ERROR(Shape(Rule::kInput, locations, &in(kLocation), "(B, Q, M, L * P, 2)",
-                                  {value[0], got[1], value[2], got[3], 2}));
+    PORTACL_RETURN_IF_ERROR(
+        Shape(kLocation, "(B, Q, M, L * P, 2)", {value[0], got[1], value[2], got[3], 2}));
     if (levels == 0 ? got[3] != 0 : got[3] % levels != 0) {
       return refusals_.Refuse(Rule::kInput,
                               "{} has shape {}, but its {} points must be as many for each of {} "
                               "levels",
-                              locations, got.ToString(), got[3], levels);
+                              call_.input_name(kLocation), got.ToString(), got[3], levels);
     }
-    return Shape(Rule::kInput, weights, &in(kWeight), "(B, Q, M, L * P)",
-                 {value[0], got[1], value[2], got[3]});
+    return Shape(kWeight, "(B, Q, M, L * P)", {value[0], got[1], value[2], got[3]});
   }
 
   Status Shapes() const {
     const int64_t levels = in(kShapes).shape[0];
-    const auto name = [&](Input index) { return call_.input_name(index); };
-    PORTACL_RETURN_IF_ERROR(
-        Shape(Rule::kInput, name(kShapes), &in(kShapes), "(num_levels, 2)", {levels, 2}));
-    PORTACL_RETURN_IF_ERROR(
-        Shape(Rule::kInput, name(kStarts), &in(kStarts), "(num_levels)", {levels}));
+    PORTACL_RETURN_IF_ERROR(Shape(kShapes, "(num_levels, 2)", {levels, 2}));
+    PORTACL_RETURN_IF_ERROR(Shape(kStarts, "(num_levels)", {levels}));
     PORTACL_RETURN_IF_ERROR(Points(levels));
-    if (!backward_) return LikeOutput(Rule::kOutput, call_.output_name(0), *call_.output(0));
-    PORTACL_RETURN_IF_ERROR(LikeOutput(Rule::kInput, name(kGradOutput), in(kGradOutput)));
+    if (!backward_) return LikeOutput(call_.output_name(0), *call_.output(0), Rule::kOutput);
+    PORTACL_RETURN_IF_ERROR(
+        LikeOutput(call_.input_name(kGradOutput), in(kGradOutput), Rule::kInput));
     static constexpr std::array<Input, 3> kLike = {kValue, kLocation, kWeight};
     for (size_t i = 0; i < 3; ++i) {
       const TensorDesc* const grad = call_.output(i);
       if (grad == nullptr || grad->shape == in(kLike[i]).shape) continue;
       return refusals_.Refuse(Rule::kOutput, "{} has shape {}, but must be like {}: {}",
-                              call_.output_name(i), grad->shape.ToString(), name(kLike[i]),
-                              in(kLike[i]).shape.ToString());
+                              call_.output_name(i), grad->shape.ToString(),
+                              call_.input_name(kLike[i]), in(kLike[i]).shape.ToString());
     }
     return {};
   }
