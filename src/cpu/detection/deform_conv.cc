@@ -40,6 +40,7 @@ class DeformConv {
       : p_(p), g_(g), workspace_(workspace) {}
 
   void Run() const {
+    Clear(At(g_.image) + Pixels() * g_.pixel, g_.pixel);
     if (p_.weight.has && !p_.backward) PackWeights();
     if (p_.weight.has && p_.backward) PackBack();
     if (p_.weight_grad.has && p_.images == 0) {
@@ -47,7 +48,7 @@ class DeformConv {
     }
     if (p_.bias_grad.has) Clear(At(g_.lanes), p_.out_channels * (kBlock + 1));
     for (int64_t n = 0; n < p_.images; ++n) {
-      CopyImage(n);
+      TurnImage(p_.input, n, At(g_.image));
       if (p_.backward) {
         BackwardOf(n);
       } else {
@@ -68,9 +69,7 @@ class DeformConv {
 
   F* At(const Part& part, int slot = 0) const { return part.In<F>(workspace_, slot); }
   int64_t Pixels() const { return p_.height * p_.width; }
-  int64_t RowsOf(int64_t count) const {
-    return base::DivideUp(count, g_.shape.rows) * g_.shape.rows;
-  }
+  int64_t RowsOf(int64_t count) const { return base::RoundUp(count, g_.shape.rows); }
   PointTile<F> Points(int slot) const { return {g_.tile_points, At(g_.points, slot)}; }
   // Where the points of a kernel tap and offset group begin in a tile's arrays.
   int64_t PointsOf(int64_t tap, int64_t group) const {
@@ -101,28 +100,20 @@ class DeformConv {
 
   // ---- copies -----------------------------------------------------------------------------------
 
-  // Calls use(planar memory, the same pixels of `image`) for the rows of a tensor like the image,
-  // some channels at a time.
-  template <class Tensor, class Use>
-  void ForImageRows(const Tensor& tensor, int64_t n, F* image, const Use& use) const {
+  // Turns the rows of a tensor like the image.
+  template <class Tensor>
+  void TurnImage(const Tensor& tensor, int64_t n, F* image) const {
     runtime::ParallelForSlots(p_.height, g_.slots, [&](int /*slot*/, int64_t y) {
       ForBlocks(0, p_.channels, [&](int64_t c, int64_t channels) {
-        use(PlanarAt<T>(tensor, n, c, y, 0, channels, p_.width),
-            image + y * p_.width * g_.pixel + c);
+        TurnPixels<kBlock>(PlanarAt<T>(tensor, n, c, y, 0, channels, p_.width),
+                           image + y * p_.width * g_.pixel + c, g_.pixel);
       });
     });
   }
-  void CopyImage(int64_t n) const {
-    Clear(At(g_.image) + Pixels() * g_.pixel, g_.pixel);
-    ForImageRows(p_.input, n, At(g_.image), [&](const Planar<const T>& row, F* pixels) {
-      ReadPixels<T, kBlock>(row, pixels, g_.pixel);
-    });
-  }
-
-  // Calls use(planar memory, its place in the columns) for blocks of a tensor that has the shape of
-  // the columns. A block may write behind its channels: the next block overwrites that.
-  template <class Tensor, class Use>
-  void ForSamples(const Tensor& tensor, const Tile& tile, F* columns, const Use& use) const {
+  // Turns a tile of a tensor that has the shape of the columns. A block may write behind its
+  // channels in the columns: the next block overwrites that.
+  template <class Tensor>
+  void TurnColumns(const Tensor& tensor, const Tile& tile, F* columns) const {
     ForPositionRows(tile, [&](int64_t j, int64_t row, int64_t column, int64_t count) {
       for (int64_t tap = 0; tap < p_.taps(); ++tap) {
         const int64_t y = row * p_.kernel[0] + tap / p_.kernel[1];
@@ -130,19 +121,9 @@ class DeformConv {
         ForBlocks(0, p_.channels, [&](int64_t c, int64_t channels) {
           auto samples = PlanarAt<T>(tensor, tile.image, c, y, x, channels, count);
           samples.pixel_stride *= p_.kernel[1];
-          use(samples, columns + j * g_.column + tap * p_.channels + c);
+          TurnPixels<kBlock>(samples, columns + j * g_.column + tap * p_.channels + c, g_.column);
         });
       }
-    });
-  }
-  void ReadColumns(const Params::Read& tensor, const Tile& tile, F* columns) const {
-    ForSamples(tensor, tile, columns, [&](const Planar<const T>& from, F* to) {
-      ReadPixels<T, kBlock>(from, to, g_.column);
-    });
-  }
-  void WriteColumns(const Tile& tile, F* columns) const {
-    ForSamples(p_.out_columns, tile, columns, [&](const Planar<T>& to, const F* from) {
-      WritePixels<T, kBlock>(from, g_.column, to);
     });
   }
 
@@ -253,7 +234,7 @@ class DeformConv {
     const PointVector<F> d;
     const auto height = hn::Set(d, static_cast<F>(p_.height));
     const auto width = hn::Set(d, static_cast<F>(p_.width));
-    const int64_t lanes = Length(d), end = base::DivideUp(tile.count, lanes) * lanes;
+    const int64_t lanes = Length(d), end = base::RoundUp(tile.count, lanes);
     for (F* const array : {points.tx, points.ty, points.attention}) {
       std::fill(array + at + tile.count, array + at + end, F{0});
     }
@@ -294,7 +275,7 @@ class DeformConv {
         Locate(tile, tap, group, points, 0);
         Sample(points, 0, tap, group, 0, tile.count, columns);
       });
-      if (p_.out_columns.has) WriteColumns(tile, columns);
+      if (p_.out_columns.has) TurnColumns(p_.out_columns, tile, columns);
       if (!p_.output.has) return;
       Multiply(tile, columns, At(g_.output, slot));
       WriteOutput(tile, At(g_.output, slot));
@@ -315,15 +296,12 @@ class DeformConv {
     }
   }
 
-  F BiasOf(int64_t o) const {
-    if (p_.bias_is_float) return *p_.bias.At<float>(o);
-    return base::Widen(*p_.bias.At<T>(o));
-  }
-
   void WriteOutput(const Tile& tile, F* outputs) const {
     ForBlocks(0, p_.out_channels, [&](int64_t o, int64_t count) {
       F bias[kBlock] = {};
-      for (int64_t i = 0; p_.bias.has && i < count; ++i) bias[i] = BiasOf(o + i);
+      for (int64_t i = 0; p_.bias.has && i < count; ++i) {
+        bias[i] = p_.bias_is_float ? *p_.bias.At<float>(o + i) : base::Widen(*p_.bias.At<T>(o + i));
+      }
       for (int64_t j = 0; j < tile.count; ++j) {
         F* const row = outputs + j * g_.outputs + o;
         for (int64_t i = 0; i < kBlock; ++i) row[i] += bias[i];
@@ -346,7 +324,7 @@ class DeformConv {
       if (p_.wants_point_grads()) FinishTile(tile);
     }
     if (p_.bias_grad.has) CloseLanes();
-    if (p_.input_grad.has) WriteInputGrad(n);
+    if (p_.input_grad.has) TurnImage(p_.input_grad, n, At(g_.sums));
   }
   bool AddsToWeights() const { return p_.weight_grad.has && p_.out_channels > 0; }
   bool NeedsColumnGrads() const { return p_.input_grad.has || p_.wants_point_grads(); }
@@ -410,8 +388,8 @@ class DeformConv {
   // The columns of a tile: gradients, and samples.
   void MakeColumns(const Tile& tile) const {
     const bool multiplies = NeedsColumnGrads() && !p_.grad_columns.has;
-    if (NeedsColumnGrads() && p_.grad_columns.has) ReadColumns(p_.grad_columns, tile, At(g_.grads));
-    if (AddsToWeights() && p_.columns.has) ReadColumns(p_.columns, tile, At(g_.columns));
+    if (NeedsColumnGrads() && p_.grad_columns.has) TurnColumns(p_.grad_columns, tile, At(g_.grads));
+    if (AddsToWeights() && p_.columns.has) TurnColumns(p_.columns, tile, At(g_.columns));
     if (!multiplies && !NeedsSamples()) return;
     const int64_t step = PartOf(tile);
     runtime::ParallelForSlots(
@@ -535,11 +513,6 @@ class DeformConv {
       AddEach(Points(0), grid, At(g_.grads) + c,
               Taps<F>{sums + c, g_.pixel, sums + Pixels() * g_.pixel + c}, last - c);
     }
-  }
-  void WriteInputGrad(int64_t n) const {
-    ForImageRows(p_.input_grad, n, At(g_.sums), [&](const Planar<T>& row, const F* pixels) {
-      WritePixels<T, kBlock>(pixels, g_.pixel, row);
-    });
   }
 
   const Params& p_;

@@ -35,6 +35,17 @@ auto PlanarAt(const Tensor& tensor, int64_t n, int64_t channel, int64_t y, int64
                          tensor.stride[3], channels, pixels};
 }
 
+// Copies elements of L channels at most. A tensor that is read is turned to pixels, `step` elements
+// apart, widened; another one is made of such pixels, each element rounded once.
+template <int L, class E, class F>
+void TurnPixels(const Planar<E>& planar, F* pixels, int64_t step) {
+  if constexpr (std::is_const_v<E>) {
+    ReadPixels<std::remove_const_t<E>, L>(planar, pixels, step);
+  } else {
+    WritePixels<E, L>(pixels, step, planar);
+  }
+}
+
 // Calls use(pixels before these, row, column, count) for the parts of rows that make up pixels
 // [first, first + count) in row-major order.
 template <class Use>

@@ -128,8 +128,8 @@ class RoiAlign {
     const int64_t pitch = (named.right - named.left) * kLanes;
     for (int64_t y = 0; y < p_.height; ++y) {
       if (named.rows[y] == 0) continue;
-      ReadPixels<T, kLanes>(PixelsAt<const T>(task, y, named.left, named.right - named.left),
-                            slab + y * pitch, kLanes);
+      TurnPixels<kLanes>(PixelsAt<const T>(task, y, named.left, named.right - named.left),
+                         slab + y * pitch, kLanes);
     }
     PoolFrom(task, Pixels<const F>{slab - named.left * kLanes, pitch, kLanes, true});
   }
@@ -147,9 +147,7 @@ class RoiAlign {
         if (named) SumColumns(task, table, ph, pixels, row);
         PoolRow(table, named, row, to);
       }
-      ForRoiBins<T>(p_, n, task.channel, task.channels, [&](int64_t before, const Planar<T>& bins) {
-        WritePixels<T, kLanes>(tile + before * kLanes, kLanes, bins);
-      });
+      TurnBins<kLanes, T>(p_, n, task.channel, task.channels, tile, kLanes);
     }
   }
 
@@ -227,8 +225,8 @@ class RoiAlign {
   void ClearRoisOfNoImage() const {
     for (int64_t n = 0; n < p_.rois; ++n) {
       if (TableOf(n).head->image >= 0) continue;
-      ForRoiBins<T>(p_, n, 0, p_.channels,
-                    [](int64_t, const Planar<T>& bins) { ClearPixels(bins); });
+      ForPixels<T>(p_.pooled, n, 0, p_.channels, 0, p_.pooled_height * p_.pooled_width,
+                   p_.pooled_width, [](int64_t, const Planar<T>& bins) { ClearPixels(bins); });
     }
   }
 
@@ -248,8 +246,8 @@ class RoiAlign {
     ClearRest(task, named);
     for (int64_t y = task.first; y < task.last; ++y) {
       if (width == 0 || named.rows[y] == 0) continue;
-      WritePixels<T, kLanes>(slab + (y - task.first) * pitch, kLanes,
-                             PixelsAt<T>(task, y, named.left, width));
+      TurnPixels<kLanes>(PixelsAt<T>(task, y, named.left, width), slab + (y - task.first) * pitch,
+                         kLanes);
     }
   }
 
@@ -275,10 +273,7 @@ class RoiAlign {
     for (int64_t n = 0; n < p_.rois; ++n) {
       const RoiTable<F> table = TableOf(n);
       if (table.head->image != task.image || !Touches(task, table, 0, p_.pooled_height)) continue;
-      ForRoiBins<const T>(p_, n, task.channel, task.channels,
-                          [&](int64_t before, const Planar<const T>& bins) {
-                            ReadPixels<T, kLanes>(bins, tile + before * kLanes, kLanes);
-                          });
+      TurnBins<kLanes, const T>(p_, n, task.channel, task.channels, tile, kLanes);
       for (int64_t ph = 0; ph < p_.pooled_height; ++ph) {
         if (!Touches(task, table, ph, ph + 1)) continue;
         SpreadRow(table, tile + ph * p_.pooled_width * kLanes, row);

@@ -29,12 +29,14 @@
 HWY_BEFORE_NAMESPACE();
 namespace portacl::cpu::HWY_NAMESPACE {
 
-// Calls use(bins before these, planar memory) for some channels of a roi's bins.
-template <class T, class Use>
-void ForRoiBins(const ops::RoiAlignParams& p, int64_t n, int64_t channel, int64_t channels,
-                const Use& use) {
-  ForPixels<T>(p.pooled, n, channel, channels, 0, p.pooled_height * p.pooled_width, p.pooled_width,
-               use);
+// Turns some channels of a roi's bins, as TurnPixels().
+template <int L, class E, class F>
+void TurnBins(const ops::RoiAlignParams& p, int64_t n, int64_t channel, int64_t channels, F* tile,
+              int64_t step) {
+  ForPixels<E>(p.pooled, n, channel, channels, 0, p.pooled_height * p.pooled_width, p.pooled_width,
+               [&](int64_t before, const Planar<E>& bins) {
+                 TurnPixels<L>(bins, tile + before * step, step);
+               });
 }
 
 template <class T>
@@ -111,7 +113,7 @@ class RoiPoints {
       const int64_t y = box.top + i;
       F* const to = At(g_.image) + (y * p_.width + box.left) * g_.pixel;
       ForBlocks(0, p_.channels, [&](int64_t c, int64_t channels) {
-        ReadPixels<T, kBlock>(
+        TurnPixels<kBlock>(
             PlanarAt<const T>(images, image, c, y, box.left, channels, box.right - box.left),
             to + c, g_.pixel);
       });
@@ -147,9 +149,7 @@ class RoiPoints {
         if (p_.rotated) DivideBy(roi.count, p_.channels, to);
       });
       ForBlocks(0, p_.channels, [&](int64_t c, int64_t channels) {
-        ForRoiBins<T>(p_, n, c, channels, [&](int64_t before, const Planar<T>& bins) {
-          WritePixels<T, kBlock>(At(g_.tile, slot) + before * g_.pixel + c, g_.pixel, bins);
-        });
+        TurnBins<kBlock, T>(p_, n, c, channels, At(g_.tile, slot) + c, g_.pixel);
       });
     });
   }
@@ -166,21 +166,16 @@ class RoiPoints {
   template <class S>
   void FindMaxima(const PointTile<F>& points, int64_t count, bool first, const Taps<const S>& taps,
                   int64_t channels, F* most, Index* winner) const {
-    const auto find = [&](auto corners, auto numbers) PORTACL_INLINE_LAMBDA {
+    const auto find = [&](auto corners) PORTACL_INLINE_LAMBDA {
       for (int64_t c = 0; c < channels; c += kLanes) {
-        MaximumOf<decltype(corners)::value, decltype(numbers)::value>(
-            points, count, first, taps, c, std::min(kLanes, channels - c), most, winner);
+        MaximumOf<decltype(corners)::value>(points, count, first, taps, c,
+                                            std::min(kLanes, channels - c), most, winner);
       }
     };
-    const bool corners = p_.mode == ops::RoiAlignMode::kMaxCorners;
-    if (winner == nullptr) {
-      return corners ? find(std::true_type(), std::false_type())
-                     : find(std::false_type(), std::false_type());
-    }
-    return corners ? find(std::true_type(), std::true_type())
-                   : find(std::false_type(), std::true_type());
+    if (p_.mode == ops::RoiAlignMode::kMaxCorners) return find(std::true_type());
+    find(std::false_type());
   }
-  template <bool kCorners, bool kNumbers, class S>
+  template <bool kCorners, class S>
   static HWY_NOINLINE void MaximumOf(const PointTile<F>& points, int64_t count, bool first,
                                      const Taps<const S>& taps, int64_t c, int64_t channels,
                                      F* HWY_RESTRICT to, Index* HWY_RESTRICT winner) {
@@ -210,13 +205,10 @@ class RoiPoints {
       const V value = sample(i);
       const auto wins = hn::Or(hn::Gt(value, most), hn::AndNot(hn::IsNaN(most), hn::IsNaN(value)));
       most = hn::IfThenElse(wins, value, most);
-      if constexpr (kNumbers) {
-        number =
-            hn::IfThenElse(hn::RebindMask(di, wins), hn::Set(di, static_cast<Index>(i)), number);
-      }
+      number = hn::IfThenElse(hn::RebindMask(di, wins), hn::Set(di, static_cast<Index>(i)), number);
     }
     hn::StoreU(most, d, to + c);
-    if constexpr (kNumbers) hn::StoreU(number, di, winner + c);
+    if (winner != nullptr) hn::StoreU(number, di, winner + c);
   }
   // NaN is the largest; of equal ones, the first.
   static HWY_INLINE V Larger(V first, V second) {
@@ -261,8 +253,8 @@ class RoiPoints {
         };
         ClearPixels(pixels(0, left));
         if (!named) return;
-        WritePixels<T, kBlock>(At(g_.sums) + (y * p_.width + left) * g_.pixel + c, g_.pixel,
-                               pixels(left, right));
+        TurnPixels<kBlock>(pixels(left, right), At(g_.sums) + (y * p_.width + left) * g_.pixel + c,
+                           g_.pixel);
         ClearPixels(pixels(right, p_.width));
       });
     });
@@ -271,9 +263,7 @@ class RoiPoints {
   void AddRoi(const Roi& roi, int64_t n, int slot, const Owner& owner) const {
     F* const tile = At(g_.tile, slot);
     ForBlocks(owner.first, owner.last, [&](int64_t c, int64_t channels) {
-      ForRoiBins<const T>(p_, n, c, channels, [&](int64_t before, const Planar<const T>& bins) {
-        ReadPixels<T, kBlock>(bins, tile + before * g_.pixel + c, g_.pixel);
-      });
+      TurnBins<kBlock, const T>(p_, n, c, channels, tile + c, g_.pixel);
     });
     ForBinsOf(tile + owner.first, [&](int64_t ph, int64_t pw, F* grad) {
       if (g_.strips > 1 && !owner.HasRowsOf(BoxOf(p_, roi, {ph, ph, pw, pw}))) return;
