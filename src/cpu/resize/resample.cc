@@ -60,6 +60,7 @@ std::optional<ResamplePlan> Plan(const Params& params, std::string_view path) {
     constexpr bool kBytes = std::is_same_v<T, uint8_t>;
     const ResampleTarget target = {.lanes = kBytes ? kByteColumns : Length(ComputeTag<T>()),
                                    .rows = kBytes ? kByteRows : kTransposed<F>,
+                                   .vectors = kBytes ? 1 : kColumnVectors,
                                    .block = kBytes ? kByteColumns : kTransposed<F>,
                                    .fixed = !HWY_HAVE_SCALABLE,
                                    .can_stream = HWY_ARCH_X86 != 0};

@@ -140,8 +140,24 @@ void SetLayout(const Params& p, const ResampleTarget& target, ResampleKernelPlan
 
 // ---- paths of W ---------------------------------------------------------------------------------
 
+// Rows that columns take at a time: a vector of them, or as many vectors as share weights. That
+// pays for many rows and taps, if the rows of H's ring stay in L2.
 template <class F>
-std::optional<ResampleColumns> MakeColumns(const ResampleTaps<F>& w, const ResampleTarget& target) {
+int64_t RowsOfColumns(const ResampleKernelPlan<F>& plan, const ResampleTarget& target) {
+  constexpr int64_t kBytes = 256 << 10, kFewTaps = 5;
+  const int64_t all = plan.RowsOnly() ? plan.planes
+                      : plan.backward ? plan.h.to
+                                      : std::ssize(plan.h_ring.used);
+  const int64_t row = std::max(plan.w.from, plan.w.to) * static_cast<int64_t>(sizeof(F));
+  const int64_t many = target.vectors * target.rows;
+  const bool few = plan.w.start[plan.w.to] < kFewTaps * plan.w.to;
+  return few || 2 * all < many || row > kBytes / many ? target.rows : many;
+}
+
+template <class F>
+std::optional<ResampleColumns> MakeColumns(const ResampleKernelPlan<F>& plan,
+                                           const ResampleTarget& target) {
+  const ResampleTaps<F>& w = plan.w;
   ResampleColumns columns;
   // A block of a pixel's last channels has sources behind the sources of the next block: the ring
   // must still hold these.
@@ -155,10 +171,11 @@ std::optional<ResampleColumns> MakeColumns(const ResampleTaps<F>& w, const Resam
     span = std::max(span, loaded - first);
   }
   if (span > kMostSpan) return std::nullopt;
-  columns.ring = PowerOfTwo(std::max(4 * target.block, span + 2 * target.block));
+  columns.rows = RowsOfColumns(plan, target);
+  columns.ring = PowerOfTwo(span + 2 * std::max(target.block, kColumnsOfLine<F>));
   const auto count = static_cast<size_t>(w.start[w.to]);
   for (size_t k = 0; k < count; ++k) {
-    const int64_t at = (w.source[k] & (columns.ring - 1)) * target.rows;
+    const int64_t at = (w.source[k] & (columns.ring - 1)) * columns.rows;
     columns.at.push_back(static_cast<int32_t>(at));
   }
   return columns;
@@ -190,6 +207,10 @@ std::optional<ResamplePhases<F>> FindPhases(const ResampleTaps<F>& w, const Resa
   if (P * w.to != w.from || P < 2 || P > 4) return std::nullopt;
   const int64_t middle = w.start[w.to / 2], taps = w.Count(w.to / 2);
   if (taps < 1 || taps > kResampleMargin * P) return std::nullopt;
+  // As columns a tap takes less: no load of it crosses a line of 64 bytes.
+  if (compares && target.lanes * int64_t{sizeof(F)} == kLineBytes && taps > 4 * P) {
+    return std::nullopt;
+  }
   // The first tap of destination o is source P * o - before.
   const int64_t before = P * (w.to / 2) - w.source[middle];
   if (std::abs(before) > taps) return std::nullopt;
@@ -347,13 +368,18 @@ bool ChoosePath(const ResampleTarget& target, const base::PathChoice& choice,
     return take(std::move(columns), target.rows);
   }
   LeaveOutColumns(plan);
-  if (kBytes) return may_be("columns") && take(MakeColumns(w, target), target.rows);
+  const auto take_columns = [&] {
+    auto columns = MakeColumns(*plan, target);
+    const int64_t rows = columns ? columns->rows : 0;
+    return take(std::move(columns), rows);
+  };
+  if (kBytes) return may_be("columns") && take_columns();
   const bool borders = !choice.LeavesOut("borders");
   const bool compares = !choice.ByName() && may_be("columns");
   return (may_be("phases") && take(FindPhases(w, target, compares), 4)) ||
          (may_be("expand") && take(FindExpand(w, target, borders, compares), 4)) ||
          (may_be("lookup") && take(FindLookups(w, target, compares), 8)) ||
-         (may_be("columns") && take(MakeColumns(w, target), target.rows));
+         (may_be("columns") && take_columns());
 }
 
 // ---- boxes --------------------------------------------------------------------------------------
@@ -476,7 +502,7 @@ bool BookScratch(const ResampleTarget& target, ResampleKernelPlan<F>* plan) {
   if (auto* const planes = std::get_if<ResamplePlanes>(&plan->way)) {
     planes->scratch = book(2 * planes->half);
   } else if (auto* const ring = std::get_if<ResampleColumns>(&plan->way)) {
-    ring->scratch = book(ring->ring, target.rows);
+    ring->scratch = book(ring->ring, ring->rows);
   } else if (auto* const phases = std::get_if<ResamplePhases<F>>(&plan->way)) {
     phases->scratch = book(phases->ratio * kResamplePhaseStride);
   }

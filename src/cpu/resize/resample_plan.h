@@ -39,6 +39,10 @@ inline constexpr int64_t kMostShortRows = 16;
 
 inline constexpr int64_t kLineBytes = 64;
 
+// Columns that are loaded into a ring together, at least.
+template <class F>
+inline constexpr int64_t kColumnsOfLine = kLineBytes / int64_t{sizeof(F)};
+
 // Elements from row to row of scratch: an odd number of whole lines, because rows a power of two
 // apart would share a set of the cache.
 template <class F>
@@ -60,6 +64,7 @@ using ResampleWeight =
 struct ResampleTarget {
   int64_t lanes;    // of a vector of the compute type
   int64_t rows;     // that are transposed at a time
+  int64_t vectors;  // of such rows that columns take at most
   int64_t block;    // columns that are
   bool fixed;       // the compiler knows the vectors' length
   bool can_stream;  // has non-temporal stores
@@ -158,6 +163,7 @@ struct ResamplePixels {
 // read sources from a ring of columns in scratch.
 struct ResampleColumns {
   int64_t ring = 0;                  // columns, a power of two
+  int64_t rows = 0;                  // that each has room for
   std::vector<int64_t> sources_end;  // that a block of destinations needs: [.., end)
   std::vector<int32_t> at;           // where each tap's source stands in the ring
   int64_t scratch = 0;               // where the ring is

@@ -273,6 +273,33 @@ HWY_NOINLINE void SplitPixels(const T* from, int64_t pixels, int64_t channels, T
   }
 }
 
+// Rows that are wanted soon, one after the other: memory delivers neighbouring lines faster than
+// lines of many rows.
+template <class Ti>
+class RowsAhead {
+ public:
+  RowsAhead(const Ti* const* rows, int64_t count, int64_t first, int64_t end)
+      : rows_(rows), left_(rows == nullptr ? 0 : count), first_(first), end_(end), at_(first) {}
+  // Fetches about so many elements into L2.
+  HWY_INLINE void Fetch(int64_t elements) {
+    for (; elements > 0 && left_ > 0; elements -= kLine) {
+      __builtin_prefetch(*rows_ + at_, 0, 2);
+      at_ += kLine;
+      if (at_ < end_) continue;
+      at_ = first_;
+      ++rows_;
+      --left_;
+    }
+  }
+
+ private:
+  static constexpr auto kLine = static_cast<int64_t>(kLineBytes / sizeof(Ti));
+  const Ti* const* rows_;
+  int64_t left_;
+  const int64_t first_, end_;
+  int64_t at_;
+};
+
 // ---- blocks of rows that are transposed in registers --------------------------------------------
 
 template <class F>
@@ -282,12 +309,18 @@ inline constexpr int64_t kTransposed = kBlockLanes<F, 16>;
 inline constexpr int64_t kByteRows = kBlockLanes<uint8_t, 64>;
 inline constexpr int64_t kByteColumns = 16;
 
-// Sources [first, first + N) of N rows, to N columns at `to`. Reads nothing beyond `end` sources.
-template <class F, class Ti, int64_t N = kTransposed<F>>
+// So many vectors of rows become columns at a time if each has many taps: their sums share weights.
+// AVX-512 would need a ring beyond L1.
+inline constexpr int kColumnVectors = HWY_TARGET == HWY_AVX3 ? 1 : 4;
+
+// Sources [first, first + N) of N rows, to N columns at `to`, kStep apart. Reads nothing beyond
+// `end` sources.
+template <class F, class Ti, int64_t kStep = kTransposed<F>>
 HWY_INLINE void RowsToColumns(const Ti* const* from, int64_t first, int64_t end, F* to) {
+  constexpr int64_t N = kTransposed<F>;
   const BlockTag<F, 16> d;
   const auto store = [&](size_t j, auto v) PORTACL_INLINE_LAMBDA {
-    hn::Store(v, d, to + static_cast<int64_t>(j) * N);
+    hn::Store(v, d, to + static_cast<int64_t>(j) * kStep);
   };
   if (first + N <= end) {
     TransposeRows(
