@@ -137,19 +137,21 @@ HWY_INLINE void TransposeBlocksOfBytes(const Load& load, const Store& store) {
   for (size_t i = 0; i < 256; ++i) columns[i % 16 * 16 + i / 16] = rows[i];
   for (size_t j = 0; j < 16; ++j) store(j, hn::Load(d, columns + 16 * j));
 #else
-  hn::Vec<Bytes> v[16], w[16];
-  Unroll<16>([&](auto i) PORTACL_INLINE_LAMBDA { v[i] = load(i); });
-  const auto interleave = [&](const auto& from, auto& to) PORTACL_INLINE_LAMBDA {
-    Unroll<8>([&](auto i) PORTACL_INLINE_LAMBDA {
-      to[2 * i] = hn::InterleaveLower(d, from[i], from[i + 8]);
-      to[2 * i + 1] = hn::InterleaveUpper(d, from[i], from[i + 8]);
+  // Four vectors at a time, which fit AVX2's registers.
+  hn::Vec<Bytes> half[16];
+  const auto interleave = [&](const auto& from, const auto& to) PORTACL_INLINE_LAMBDA {
+    Unroll<4>([&](auto i) PORTACL_INLINE_LAMBDA {
+      const auto a = from(i), b = from(i + 4), c = from(i + 8), e = from(i + 12);
+      const auto ac = hn::InterleaveLower(d, a, c), be = hn::InterleaveLower(d, b, e);
+      to(4 * i, hn::InterleaveLower(d, ac, be));
+      to(4 * i + 1, hn::InterleaveUpper(d, ac, be));
+      const auto upper_ac = hn::InterleaveUpper(d, a, c), upper_be = hn::InterleaveUpper(d, b, e);
+      to(4 * i + 2, hn::InterleaveLower(d, upper_ac, upper_be));
+      to(4 * i + 3, hn::InterleaveUpper(d, upper_ac, upper_be));
     });
   };
-  interleave(v, w);
-  interleave(w, v);
-  interleave(v, w);
-  interleave(w, v);
-  Unroll<16>([&](auto j) PORTACL_INLINE_LAMBDA { store(j, v[j]); });
+  interleave(load, [&](size_t j, auto v) PORTACL_INLINE_LAMBDA { half[j] = v; });
+  interleave([&](size_t i) PORTACL_INLINE_LAMBDA { return half[i]; }, store);
 #endif
 }
 
@@ -225,7 +227,7 @@ HWY_NOINLINE void AddByteColumns(const ResampleColumns& columns,
                                  const RowsOfW<int32_t, uint8_t, uint8_t>& some, uint8_t* ring) {
   const Bytes d;
   const ResampleTaps<int32_t>& w = some.w;
-  const uint8_t* const* const ahead = some.ahead;
+  RowsAhead<uint8_t> ahead(some.ahead, some.rows, some.columns.from, some.columns.end);
   std::array<const uint8_t*, kMostResampleRows> from;
   for (int64_t r = 0; r < N; ++r) {
     from[static_cast<size_t>(r)] = some.from[std::min(r, some.rows - 1)];
@@ -237,9 +239,7 @@ HWY_NOINLINE void AddByteColumns(const ResampleColumns& columns,
     const int64_t wanted = std::min(kByteColumns, some.columns.w1 - o0);
     const int64_t end = columns.sources_end[static_cast<size_t>(o0 / kByteColumns)];
     for (; have < end; have += kByteColumns) {
-      for (int64_t r = 0; ahead != nullptr && have % kLineBytes == 0 && r < some.rows; ++r) {
-        __builtin_prefetch(ahead[r] + have, 0, 2);
-      }
+      ahead.Fetch(kByteColumns * some.rows);
       RowsToByteColumns(from.data(), have, w.from, ring + (have & (columns.ring - 1)) * N);
     }
     for (int64_t i = 0; i < wanted; ++i) {
