@@ -56,11 +56,13 @@ HWY_INLINE hn::Vec<Bytes> Clamped(hn::Vec<Words> lower, hn::Vec<Words> upper) {
 #endif
 }
 
-// The sum over the vectors load(k), k < taps. kUpper: weights have upper parts. Bytes of two taps
-// become pairs inside the 128-bit blocks, and sums are put together again in the same way.
+// The sum over the vectors load(k), k < taps. `taps` is even: tables of bytes add a tap of weight 0
+// where it would not be. kUpper: weights have upper parts. Bytes of two taps become pairs inside
+// the 128-bit blocks, and sums are put together again in the same way.
 template <bool kUpper, class Load>
 HWY_INLINE hn::Vec<Bytes> SumOf(const int32_t* weight, int64_t taps, int32_t shift,
                                 const Load& load) {
+  HWY_DASSERT(taps % 2 == 0);
   const Bytes d;
   const Sums ds;
   const auto zero = hn::Zero(d);

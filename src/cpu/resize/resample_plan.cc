@@ -198,19 +198,28 @@ std::array<int64_t, 2> FittingRange(int64_t n, const Fits& fits) {
 // Narrow rows are borders for a large part, and paths for any table are faster.
 constexpr int64_t kLeastPeriodic = 48;
 
+// Whether planes with so many taps leave "phases": as columns a tap takes less, because no load of
+// it crosses a line of 64 bytes.
+template <class F>
+bool AreColumnsFaster(const ResampleKernelPlan<F>& plan, const ResampleTarget& target,
+                      int64_t taps) {
+  const int64_t P = plan.w.from / plan.w.to;
+  const bool quarter = P == 4 && !plan.backward;
+  return !plan.RowsOnly() && target.lanes * int64_t{sizeof(F)} == kLineBytes &&
+         taps > (quarter ? P : 4 * P);
+}
+
 // P sources a destination. `compares`: only if no other path is faster.
 template <class F>
-std::optional<ResamplePhases<F>> FindPhases(const ResampleTaps<F>& w, const ResampleTarget& target,
-                                            bool compares) {
+std::optional<ResamplePhases<F>> FindPhases(const ResampleKernelPlan<F>& plan,
+                                            const ResampleTarget& target, bool compares) {
+  const ResampleTaps<F>& w = plan.w;
   if (compares && w.to <= kLeastPeriodic) return std::nullopt;
   const int64_t P = w.from / w.to;
   if (P * w.to != w.from || P < 2 || P > 4) return std::nullopt;
   const int64_t middle = w.start[w.to / 2], taps = w.Count(w.to / 2);
   if (taps < 1 || taps > kResampleMargin * P) return std::nullopt;
-  // As columns a tap takes less: no load of it crosses a line of 64 bytes.
-  if (compares && target.lanes * int64_t{sizeof(F)} == kLineBytes && taps > 4 * P) {
-    return std::nullopt;
-  }
+  if (compares && AreColumnsFaster(plan, target, taps)) return std::nullopt;
   // The first tap of destination o is source P * o - before.
   const int64_t before = P * (w.to / 2) - w.source[middle];
   if (std::abs(before) > taps) return std::nullopt;
@@ -376,7 +385,7 @@ bool ChoosePath(const ResampleTarget& target, const base::PathChoice& choice,
   if (kBytes) return may_be("columns") && take_columns();
   const bool borders = !choice.LeavesOut("borders");
   const bool compares = !choice.ByName() && may_be("columns");
-  return (may_be("phases") && take(FindPhases(w, target, compares), 4)) ||
+  return (may_be("phases") && take(FindPhases(*plan, target, compares), 4)) ||
          (may_be("expand") && take(FindExpand(w, target, borders, compares), 4)) ||
          (may_be("lookup") && take(FindLookups(w, target, compares), 8)) ||
          (may_be("columns") && take_columns());
