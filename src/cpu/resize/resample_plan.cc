@@ -141,7 +141,7 @@ void SetLayout(const Params& p, const ResampleTarget& target, ResampleKernelPlan
 // ---- paths of W ---------------------------------------------------------------------------------
 
 // Rows that columns take at a time: a vector of them, or as many vectors as share weights. That
-// pays for many rows and taps, if the rows of H's ring stay in L2.
+// pays for many rows and taps, if so many rows of sources stay in L2.
 template <class F>
 int64_t RowsOfColumns(const ResampleKernelPlan<F>& plan, const ResampleTarget& target) {
   constexpr int64_t kBytes = 256 << 10, kFewTaps = 5;
