@@ -60,9 +60,8 @@ class AtenPlan final : public ops::Plan {
     late_addresses_ = true;
     own_threads_ = true;
     in_place_ = !row.parameters.empty() && row.parameters[0].updated() && !row.parameters[0].list();
-    int64_t elements = 0;
-    for (const bool outputs : {false, true}) AddTensors(row, values, results, outputs, &elements);
-    small_ = elements <= kSmall;
+    int64_t rest = kSmall;  // elements; their sum may pass 64 bits
+    for (const bool outputs : {false, true}) AddTensors(row, values, results, outputs, &rest);
   }
 
   Status Make() const { return CheckMemory(); }
@@ -105,7 +104,7 @@ class AtenPlan final : public ops::Plan {
   // `slots_` gets the plan's number of each tensor in the order of the parameters.
   void AddTensors(const Row& row, std::span<const Value> values,
                   std::span<const std::shared_ptr<TensorDesc>> results, bool outputs,
-                  int64_t* elements) {
+                  int64_t* rest) {
     size_t at = 0;
     for (size_t i = 0; i < row.parameters.size(); ++i) {
       const Parameter& parameter = row.parameters[i];
@@ -121,9 +120,10 @@ class AtenPlan final : public ops::Plan {
           const bool packed = static_cast<int32_t>(desc->dtype) == kInt4;
           ops::TensorSlot& slot = AddTensor(parameter.name, packed ? BytesOf(*desc) : *desc,
                                             outputs, true, parameter.updated());
-          if (packed) slot.packed = std::make_shared<const TensorDesc>(*desc);
+          if (packed) slot.packed = std::make_unique<const TensorDesc>(*desc);
           if (at < results.size()) slot.found = results[at];
-          *elements += desc->NumElements();
+          small_ = small_ && slot.HasAtMost(*rest);
+          if (small_) *rest -= slot.elements;
         }
         ++at;
       }

@@ -2,6 +2,7 @@
 #ifndef PORTACL_BASE_TENSOR_DESC_H_
 #define PORTACL_BASE_TENSOR_DESC_H_
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
@@ -16,16 +17,15 @@ inline constexpr int kMaxRank = 16;
 // Extents or strides of up to kMaxRank axes, without a heap allocation.
 class Dims {
  public:
-  Dims() = default;
-  Dims(const int64_t* values, int rank) : rank_(rank) {
+  Dims() { std::fill_n(values_.begin(), kUsual, 0); }
+  Dims(const int64_t* values, int rank) : Dims() {
+    rank_ = rank;
     for (int i = 0; i < rank; ++i) values_[static_cast<size_t>(i)] = values[i];
   }
-  Dims(const Dims& other) { *this = other; }
+  Dims(const Dims& other) : rank_(other.rank_) { CopyValues(other); }
   Dims& operator=(const Dims& other) {
-    constexpr int kUsual = 6;  // few tensors have more axes, and a call copies many shapes
     rank_ = other.rank_;
-    std::memmove(values_.data(), other.values_.data(), kUsual * sizeof(int64_t));
-    if (rank_ > kUsual) std::memmove(values_.data(), other.values_.data(), sizeof(values_));
+    CopyValues(other);
     return *this;
   }
   int rank() const { return rank_; }
@@ -43,6 +43,15 @@ class Dims {
   std::string ToString() const;
 
  private:
+  static constexpr int kUsual = 6;  // few tensors have more axes, and a call copies many shapes
+
+  void CopyValues(const Dims& other) {  // a call of memmove would cost more
+    std::array<int64_t, kUsual> usual;
+    std::memcpy(usual.data(), other.values_.data(), sizeof usual);
+    std::memcpy(values_.data(), usual.data(), sizeof usual);
+    if (rank_ > kUsual) values_ = other.values_;
+  }
+
   std::array<int64_t, kMaxRank> values_;  // undefined behind the last axis
   int rank_ = 0;
 };

@@ -323,12 +323,11 @@ class ListPlan final : public ops::Plan {
   ListPlan(const char* op, std::vector<std::shared_ptr<const ops::Plan>> parts)
       : Plan(op, ops::Surface::kAclnn), parts_(std::move(parts)) {
     kernel_ = "companion";
-    int64_t elements = 0;
+    int64_t rest = kSmall;  // elements; their sum may pass 64 bits
     for (const auto& part : parts_) {
-      small_ = small_ && part->small();
-      elements += part->tensor(0).desc.NumElements();
+      small_ = small_ && part->small() && part->tensor(0).HasAtMost(rest);
+      if (small_) rest -= part->tensor(0).elements;
     }
-    small_ = small_ && elements <= kSmall;
   }
   std::span<const std::shared_ptr<const ops::Plan>> parts() const override { return parts_; }
   void Run(const ops::Elements& /*elements*/, void* /*workspace*/) const noexcept override {}

@@ -85,15 +85,13 @@ class AdaptiveAvgPoolPlan final : public Plan {
     if (call.input(1) != nullptr) AddTensor(call.input_name(1), *call.input(1), false, false);
     AddTensor(call.output_name(0), *call.output(0), true, true);
     params_.backward = IsBackward(call);
-    const TensorDesc from = ChannelsFirst(*call.input(0));
-    const TensorDesc to = ChannelsFirst(*call.output(0));
-    params_.dtype = from.dtype;
-    params_.n = from.shape[0];
-    params_.c = from.shape[1];
-    const TensorDesc& image = params_.backward ? to : from;
-    const TensorDesc& pooled = params_.backward ? from : to;
-    SetAxes(image, &params_.extents, &params_.image_stride);
+    const TensorDesc& image = params_.backward ? *call.output(0) : *call.input(0);
+    const TensorDesc& pooled = params_.backward ? *call.input(0) : *call.output(0);
+    const Dims shape = SetAxes(image, &params_.extents, &params_.image_stride);
     SetAxes(pooled, &params_.pooled_extents, &params_.pooled_stride);
+    params_.dtype = image.dtype;
+    params_.n = shape[0];
+    params_.c = shape[1];
   }
 
   Status Make() {
@@ -120,13 +118,16 @@ class AdaptiveAvgPoolPlan final : public Plan {
            static_cast<double>(params_.pooled_extents[axis]);
   }
 
-  static void SetAxes(const TensorDesc& tensor, std::array<int64_t, 3>* extents,
+  // Returns the extents (N, C, ...).
+  static Dims SetAxes(const TensorDesc& tensor, std::array<int64_t, 3>* extents,
                       std::array<int64_t, 5>* strides) {
-    const int axes = tensor.shape.rank() - 2;
+    const Dims shape = ChannelsFirstShape(tensor), from = ChannelsFirstStrides(tensor);
+    const int axes = shape.rank() - 2;
     extents->fill(1);
-    std::copy_n(tensor.shape.data() + 2, axes, extents->end() - axes);
-    std::copy_n(tensor.strides.data(), 2, strides->begin());
-    std::copy_n(tensor.strides.data() + 2, axes, strides->end() - axes);
+    std::copy_n(shape.data() + 2, axes, extents->end() - axes);
+    std::copy_n(from.data(), 2, strides->begin());
+    std::copy_n(from.data() + 2, axes, strides->end() - axes);
+    return shape;
   }
 
   AdaptiveAvgPoolParams params_;

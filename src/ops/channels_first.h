@@ -19,7 +19,7 @@ inline base::Dims ChannelsFirst(const base::Dims& dims) {
 inline bool HasChannelsLast(const base::TensorDesc& tensor) {
   const int rank = tensor.format == base::Format::kNHWC    ? 4
                    : tensor.format == base::Format::kNDHWC ? 5
-                                                           : 0;
+                                                           : -1;
   return tensor.shape.rank() == rank;
 }
 

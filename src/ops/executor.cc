@@ -51,7 +51,7 @@ void AddAccesses(const Plan& plan, const Elements& elements, runtime::Work* work
     const int64_t count = reach.highest - reach.lowest + 1;
     runtime::MemoryAccess access{
         slot.name, reinterpret_cast<uintptr_t>(first + reach.lowest * size),
-        static_cast<size_t>(count * size), slot.output, count == slot.desc.NumElements()};
+        static_cast<size_t>(count * size), slot.output, count == slot.elements};
     work->accesses.push_back(access);
     access.write = false;
     if (updated) work->accesses.push_back(access);
@@ -92,25 +92,9 @@ Executor::Executor(PlannedCall planned)
       storages_(planned.storages ? *planned.storages : plan_->PlannedStorages()),
       unchecked_(!planned.storages && plan_->LacksAddress()) {}
 
-void Executor::SetRepeatable() {
-  const std::lock_guard lock(mutex_);
-  repeatable_ = true;
-}
-
-Executor::Claim Executor::ClaimRun() {
-  const std::lock_guard lock(mutex_);
-  if (repeatable_) return Claim::kRepeatable;
-  return std::exchange(claimed_, true) ? Claim::kTaken : Claim::kGranted;
-}
-
-void Executor::ReturnOneShot() {
-  const std::lock_guard lock(mutex_);
-  claimed_ = false;
-}
-
 Status Executor::SetAddress(int index, void* storage) {
   const TensorSlot& slot = plan_->tensor(index);
-  if (slot.active && slot.desc.NumElements() != 0) {
+  if (slot.has_elements()) {
     PORTACL_RETURN_IF_ERROR(plan_->CheckAddress(index, storage));
   }
   const std::lock_guard lock(mutex_);
@@ -119,23 +103,19 @@ Status Executor::SetAddress(int index, void* storage) {
   return {};
 }
 
-Executor::Snapshot Executor::TakeSnapshot() const {
-  const std::lock_guard lock(mutex_);
-  return {storages_, unchecked_};
-}
-
 Status Executor::Enqueue(void* workspace, uint64_t workspace_size, void* stream) const {
   PORTACL_RETURN_IF_ERROR(CheckWorkspace(*plan_, workspace, workspace_size));
-  const Snapshot snapshot = TakeSnapshot();
-  if (snapshot.unchecked) PORTACL_RETURN_IF_ERROR(plan_->CheckAddresses(snapshot.storages));
-  return LaunchPlan(plan_, snapshot.storages, workspace, stream);
+  std::unique_lock lock(mutex_);
+  if (unchecked_) PORTACL_RETURN_IF_ERROR(plan_->CheckAddresses(storages_));
+  const Elements elements = plan_->ElementsAt(storages_);
+  lock.unlock();
+  return LaunchPlan(plan_, elements, workspace, stream);
 }
 
-Status LaunchPlan(std::shared_ptr<const Plan> plan, const Storages& storages, void* workspace,
+Status LaunchPlan(std::shared_ptr<const Plan> plan, Elements elements, void* workspace,
                   void* stream, std::shared_ptr<void> keep_alive) {
   if (!plan->parts().empty()) return LaunchParts(std::move(plan), stream);
   const Refusals refusals = plan->refusals();
-  Elements elements = plan->ElementsAt(storages);
   PORTACL_RETURN_IF_ERROR(ResolveElements(*plan, &elements));
   void* scratch = workspace;
   if (plan->workspace_size() > 0 && keep_alive == nullptr) {
@@ -153,7 +133,8 @@ Status LaunchPlan(std::shared_ptr<const Plan> plan, const Storages& storages, vo
                                static_cast<size_t>(plan->workspace_size()), true});
     }
   }
-  work.run = [plan = std::move(plan), elements, scratch, kept = std::move(keep_alive)]() -> Status {
+  work.run = [plan = std::move(plan), elements = std::move(elements), scratch,
+              kept = std::move(keep_alive)]() -> Status {
     const runtime::FpEnvironment environment;
     PORTACL_RETURN_IF_ERROR(plan->CheckContents(elements));
     const CallTimer timer;

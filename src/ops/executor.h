@@ -2,6 +2,7 @@
 #ifndef PORTACL_OPS_EXECUTOR_H_
 #define PORTACL_OPS_EXECUTOR_H_
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -28,9 +29,12 @@ class Executor {
 
   // A one-shot executor serves one run.
   enum class Claim { kRepeatable, kGranted, kTaken };
-  void SetRepeatable();
-  Claim ClaimRun();
-  void ReturnOneShot();  // the granted run was refused
+  void SetRepeatable() { repeatable_ = true; }
+  Claim ClaimRun() {
+    if (repeatable_) return Claim::kRepeatable;
+    return claimed_.exchange(true) ? Claim::kTaken : Claim::kGranted;
+  }
+  void ReturnOneShot() { claimed_ = false; }  // the granted run was refused
 
   // Replaces the storage address of tensor `index` of the plan after checking the memory rules that
   // need only that tensor.
@@ -40,23 +44,17 @@ class Executor {
   base::Status Enqueue(void* workspace, uint64_t workspace_size, void* stream) const;
 
  private:
-  struct Snapshot {
-    Storages storages;
-    bool unchecked;
-  };
-  Snapshot TakeSnapshot() const;
-
   const std::shared_ptr<const Plan> plan_;
   mutable std::mutex mutex_;
-  Storages storages_;        // guarded by mutex_
-  bool unchecked_;           // guarded by mutex_: an address came after phase 1, or is to come
-  bool repeatable_ = false;  // guarded by mutex_
-  bool claimed_ = false;     // guarded by mutex_
+  Storages storages_;  // guarded by mutex_
+  bool unchecked_;     // guarded by mutex_: an address came after phase 1, or is to come
+  std::atomic<bool> repeatable_ = false;
+  std::atomic<bool> claimed_ = false;
 };
 
-// Resolves the storages to addresses that kernels may touch, and enqueues one run of a plan.
+// Resolves the elements to addresses that kernels may touch, and enqueues one run of a plan.
 // `workspace` is large enough; `keep_alive`, if any, lives until the run is over.
-base::Status LaunchPlan(std::shared_ptr<const Plan> plan, const Storages& storages, void* workspace,
+base::Status LaunchPlan(std::shared_ptr<const Plan> plan, Elements elements, void* workspace,
                         void* stream, std::shared_ptr<void> keep_alive = nullptr);
 
 }  // namespace portacl::ops

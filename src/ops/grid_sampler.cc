@@ -16,23 +16,25 @@
 namespace portacl::ops {
 namespace {
 
+using base::Dims;
 using base::Status;
 using base::TensorDesc;
 
-// `input` is the call's input, moved to (N, C, D, H, W) if its format is NDHWC.
+// Of the call's input and grid.
 template <class Shape>
 Shape ShapeOf(const Call& call, const TensorDesc& input, const TensorDesc& grid) {
   constexpr int kAxes = std::is_base_of_v<GridSampler3DShape, Shape> ? 3 : 2;
   Shape shape;
   shape.dtype = input.dtype;
-  shape.n = input.shape[0];
-  shape.c = input.shape[1];
-  shape.h = input.shape[kAxes];
-  shape.w = input.shape[kAxes + 1];
+  const Dims from = ChannelsFirstShape(input);
+  shape.n = from[0];
+  shape.c = from[1];
+  shape.h = from[kAxes];
+  shape.w = from[kAxes + 1];
   shape.oh = grid.shape[kAxes - 1];
   shape.ow = grid.shape[kAxes];
   if constexpr (kAxes == 3) {
-    shape.d = input.shape[2];
+    shape.d = from[2];
     shape.od = grid.shape[1];
     // One empty axis: the other axes are not multiplied, because their products may exceed 64 bits.
     if (grid.NumElements() == 0) shape.od = shape.oh = shape.ow = 0;
@@ -47,8 +49,8 @@ Shape ShapeOf(const Call& call, const TensorDesc& input, const TensorDesc& grid)
 }
 
 template <size_t kRank>
-void CopyStrides(const TensorDesc& tensor, std::array<int64_t, kRank>* strides) {
-  std::copy_n(tensor.strides.data(), kRank, strides->begin());
+void CopyStrides(const Dims& from, std::array<int64_t, kRank>* strides) {
+  std::copy_n(from.data(), kRank, strides->begin());
 }
 
 template <class Params>
@@ -58,19 +60,18 @@ class GridSamplerPlan final : public Plan {
     AddTensor(call.input_name(0), *call.input(0), false, true);
     AddTensor(call.input_name(1), *call.input(1), false, true);
     AddTensor(call.output_name(0), *call.output(0), true, true);
-    const TensorDesc input = ChannelsFirst(*call.input(0));
-    params_.shape = ShapeOf<decltype(params_.shape)>(call, input, *call.input(1));
-    CopyStrides(input, &params_.input_stride);
-    CopyStrides(*call.input(1), &params_.grid_stride);
-    CopyStrides(ChannelsFirst(*call.output(0)), &params_.output_stride);
+    params_.shape = ShapeOf<decltype(params_.shape)>(call, *call.input(0), *call.input(1));
+    CopyStrides(ChannelsFirstStrides(*call.input(0)), &params_.input_stride);
+    CopyStrides(call.input(1)->strides, &params_.grid_stride);
+    CopyStrides(ChannelsFirstStrides(*call.output(0)), &params_.output_stride);
   }
 
   Status Make() {
     PORTACL_RETURN_IF_ERROR(CheckMemory());
-    if (tensor(2).desc.NumElements() == 0) return {};
+    if (tensor(2).elements == 0) return {};
     constexpr int64_t kSmall = 4096;  // elements
     PORTACL_RETURN_IF_ERROR(Choose(KernelsFor<Params>(), params_, kSmall, &chosen_));
-    small_ = tensor(0).desc.NumElements() <= kSmall && tensor(2).desc.NumElements() <= kSmall;
+    small_ = tensor(0).HasAtMost(kSmall) && tensor(2).HasAtMost(kSmall);
     return {};
   }
 
@@ -92,7 +93,7 @@ class GridSamplerBackwardPlan final : public Plan {
  public:
   explicit GridSamplerBackwardPlan(const Call& call) : Plan(call) {
     const TensorDesc& grad_output = *call.input(0);
-    const TensorDesc input = ChannelsFirst(*call.input(1));
+    const TensorDesc& input = *call.input(1);
     const TensorDesc& grid = *call.input(2);
     params_.shape = ShapeOf<decltype(params_.shape)>(call, input, grid);
     params_.want_input_grad = IsWanted(call, 0);
@@ -101,18 +102,19 @@ class GridSamplerBackwardPlan final : public Plan {
     if (params_.shape.padding == Padding::kConstant && !ReadsImage()) {
       params_.shape.padding = Padding::kZeros;
     }
-    if (ReadsImage() && input.NumElements() > 0) CopyStrides(input, &params_.input_stride);
-    if (ReadsPoints() && grad_output.NumElements() > 0) {
-      CopyStrides(ChannelsFirst(grad_output), &params_.grad_output_stride);
+    if (AddTensor(call.input_name(0), grad_output, false, ReadsPoints()).has_elements()) {
+      CopyStrides(ChannelsFirstStrides(grad_output), &params_.grad_output_stride);
     }
-    if (ReadsPoints() && grid.NumElements() > 0) CopyStrides(grid, &params_.grid_stride);
+    if (AddTensor(call.input_name(1), input, false, ReadsImage()).has_elements()) {
+      CopyStrides(ChannelsFirstStrides(input), &params_.input_stride);
+    }
+    if (AddTensor(call.input_name(2), grid, false, ReadsPoints()).has_elements()) {
+      CopyStrides(grid.strides, &params_.grid_stride);
+    }
     if (params_.want_input_grad) {
-      CopyStrides(ChannelsFirst(*call.output(0)), &params_.input_grad_stride);
+      CopyStrides(ChannelsFirstStrides(*call.output(0)), &params_.input_grad_stride);
     }
-    if (params_.want_grid_grad) CopyStrides(*call.output(1), &params_.grid_grad_stride);
-    AddTensor(call.input_name(0), grad_output, false, ReadsPoints());
-    AddTensor(call.input_name(1), *call.input(1), false, ReadsImage());
-    AddTensor(call.input_name(2), grid, false, ReadsPoints());
+    if (params_.want_grid_grad) CopyStrides(call.output(1)->strides, &params_.grid_grad_stride);
     AddResult(call, 0, params_.want_input_grad);
     AddResult(call, 1, params_.want_grid_grad);
   }
@@ -121,12 +123,12 @@ class GridSamplerBackwardPlan final : public Plan {
     PORTACL_RETURN_IF_ERROR(CheckMemory());
     const auto& s = params_.shape;
     const bool fills_input_grad = params_.want_input_grad && s.n > 0 && s.c > 0;
-    const bool fills_grid_grad = params_.want_grid_grad && tensor(2).desc.NumElements() > 0;
+    const bool fills_grid_grad = params_.want_grid_grad && tensor(2).elements != 0;
     if (!fills_input_grad && !fills_grid_grad) return {};
     constexpr int64_t kSmall = 4096;  // elements
     PORTACL_RETURN_IF_ERROR(Choose(KernelsFor<Params>(), params_, kSmall, &chosen_));
-    small_ = tensor(0).desc.NumElements() <= kSmall && tensor(1).desc.NumElements() <= kSmall &&
-             tensor(2).desc.NumElements() <= kSmall;
+    small_ =
+        tensor(0).HasAtMost(kSmall) && tensor(1).HasAtMost(kSmall) && tensor(2).HasAtMost(kSmall);
     return {};
   }
 

@@ -47,13 +47,11 @@ ByteSpan SpanOf(const base::TensorDesc& desc, int64_t dense) {
 // -1 if it is negative, or more than 64 bits hold.
 int64_t StorageBytes(const base::TensorDesc& desc) {
   int64_t bytes = base::DTypeSize(desc.dtype);
-  bool fits = true;
   for (int i = 0; i < desc.storage_shape.rank(); ++i) {
-    if (desc.storage_shape[i] < 0) return -1;
-    if (desc.storage_shape[i] == 0) bytes = 0;
-    fits = fits && base::CheckedMul(bytes, desc.storage_shape[i], &bytes);
+    const int64_t extent = desc.storage_shape[i];
+    if (extent < 0 || !base::CheckedMul(bytes, extent, &bytes)) return -1;
   }
-  return fits ? bytes : -1;
+  return bytes;
 }
 
 // The function that names a call in a log: the aclnn function that is called, else the first one
@@ -81,6 +79,18 @@ LoggedNumbers::LoggedNumbers(const Call& call)
   }
 }
 
+TensorSlot::TensorSlot(const char* its_name, const base::TensorDesc& its_desc, bool is_output,
+                       bool is_active, bool is_updated)
+    : name(its_name), desc(its_desc), output(is_output), active(is_active), updated(is_updated) {
+  const int64_t in_order = DenseElements(desc);
+  dense = in_order > 0;
+  elements = dense ? in_order : desc.NumElements();
+  nonempty = active && elements != 0;
+  if (!nonempty) return;
+  span = SpanOf(desc, in_order);
+  if (desc.has_storage) storage_bytes = StorageBytes(desc);
+}
+
 Plan::Plan(const Call& call)
     : refusals_(call.op(), call.surface()), device_(DeviceOf(call.surface())) {
   if (base::CallLogEnabled()) {
@@ -94,12 +104,6 @@ Plan::Plan(const Call& call)
 TensorSlot& Plan::AddTensor(const char* name, const base::TensorDesc& desc, bool output,
                             bool active, bool updated) {
   TensorSlot& slot = tensors_.emplace_back(name, desc, output, active, updated);
-  if (slot.nonempty) {
-    const int64_t dense = DenseElements(desc);
-    slot.dense = dense > 0;
-    slot.span = SpanOf(desc, dense);
-    if (desc.has_storage) slot.storage_bytes = StorageBytes(desc);
-  }
   if (!output) ++num_inputs_;
   return slot;
 }
@@ -117,7 +121,7 @@ bool Plan::WritesNothing() const {
 
 bool Plan::HasAtMost(int64_t elements) const {
   return std::all_of(tensors_.begin(), tensors_.end(), [=](const TensorSlot& t) {
-    return !t.has_elements() || t.desc.NumElements() <= elements;
+    return !t.has_elements() || t.HasAtMost(elements);
   });
 }
 
@@ -151,7 +155,7 @@ Elements Plan::ElementsAt(const Storages& storages) const {
 uint64_t Plan::Kind() const {
   uint64_t elements = 0;
   for (int i = 0; i < num_tensors(); ++i) {
-    if (tensor(i).has_elements()) elements += static_cast<uint64_t>(tensor(i).desc.NumElements());
+    if (tensor(i).has_elements()) elements += static_cast<uint64_t>(tensor(i).elements);
   }
   for (const auto& part : parts()) elements += part->Kind();
   const auto bits = static_cast<uint64_t>(std::bit_width(elements));

@@ -74,13 +74,7 @@ struct ByteSpan {
 // One tensor parameter of a call.
 struct TensorSlot {
   TensorSlot(const char* its_name, const base::TensorDesc& its_desc, bool is_output, bool is_active,
-             bool is_updated)
-      : name(its_name),
-        desc(its_desc),
-        output(is_output),
-        active(is_active),
-        updated(is_updated),
-        nonempty(is_active && its_desc.NumElements() != 0) {}
+             bool is_updated);
 
   const char* name;
   base::TensorDesc desc;
@@ -88,13 +82,15 @@ struct TensorSlot {
   bool active;   // read or written at all; an output that the mask leaves out is not
   bool updated;  // an output that is read as well
   bool nonempty;
-  bool dense = false;                         // elements in order, without gaps; if it has elements
-  ByteSpan span{};                            // if it has elements
-  int64_t storage_bytes = -1;                 // -1: negative, or more than 64 bits hold
-  std::shared_ptr<base::TensorDesc> found{};  // the caller's view: a run sets its shape
-  std::shared_ptr<const base::TensorDesc> packed{};  // the view where `desc` has its bytes
+  bool dense;                                        // elements in order, without gaps; it has some
+  int64_t elements;                                  // -1: more than 64 bits hold
+  ByteSpan span{};                                   // if it has elements
+  int64_t storage_bytes = -1;                        // -1: negative, or more than 64 bits hold
+  std::shared_ptr<base::TensorDesc> found{};         // the caller's view: a run sets its shape
+  std::unique_ptr<const base::TensorDesc> packed{};  // the view where `desc` has its bytes
 
   bool has_elements() const { return nonempty; }
+  bool HasAtMost(int64_t most) const { return elements >= 0 && elements <= most; }
 };
 
 // A call's arguments except tensors, for the log of calls: by form, in the order of the

@@ -30,7 +30,6 @@ class CallWords {
   void Add(int64_t word) {
     if (size_ < words_.size()) words_[size_] = word;
     ++size_;
-    hash_ = (std::rotl(hash_, 5) ^ static_cast<uint64_t>(word)) * 0x9E3779B97F4A7C15u;
   }
   void AddArgument(const base::TensorDesc* tensor);
   template <class T>
@@ -50,17 +49,26 @@ class CallWords {
   bool too_many() const { return size_ > words_.size(); }
   std::span<const int64_t> words() const { return {words_.data(), size_}; }
   int64_t settings() const { return words_[1]; }
-  uint64_t Hash() const { return hash_ ^ hash_ >> 32; }
+  // When all words are there.
+  uint64_t Hash() const {
+    if (hash_ != 0) return hash_;
+    uint64_t hash = 0;
+    for (const int64_t word : words()) {
+      hash = (std::rotl(hash, 5) ^ static_cast<uint64_t>(word)) * 0x9E3779B97F4A7C15u;
+    }
+    return hash_ = hash ^ hash >> 32;
+  }
 
  private:
   void Add(const base::Dims& dims) {
-    for (int i = 0; i < dims.rank(); ++i) Add(dims[i]);
+    if (size_ + static_cast<size_t>(dims.rank()) > words_.size()) return GiveUp();
+    for (int i = 0; i < dims.rank(); ++i) words_[size_++] = dims[i];
   }
   template <class T>
   using Wide = std::conditional_t<std::is_floating_point_v<T>, double, int64_t>;
 
   size_t size_ = 0;
-  uint64_t hash_ = 0;
+  mutable uint64_t hash_ = 0;  // 0: not known
   std::array<int64_t, 160> words_;
 };
 

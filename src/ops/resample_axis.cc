@@ -8,13 +8,15 @@
 #include <bit>
 #include <cmath>
 #include <cstddef>
+#include <cstring>
 #include <limits>
 #include <memory>
+#include <new>
 #include <numbers>
-#include <span>
 #include <type_traits>
 #include <utility>
 
+#include "base/round_up.h"
 #include "ops/sine.h"
 
 namespace portacl::ops {
@@ -48,20 +50,6 @@ T RatioIn(const ResampleRule& rule) {
 
 // ---- filters ------------------------------------------------------------------------------------
 
-// The weights of the four taps around a place that lies `t` behind the second tap. All are computed
-// at once: each is a polynomial of its distance, ((p * s - q) * s + r) * s - v.
-template <class T>
-std::array<T, 4> CubicWeights(T t) {
-  using Four [[gnu::vector_size(4 * sizeof(T))]] = T;
-  constexpr T kA = T(-0.75);
-  const T u = 1 - t;
-  const Four s = {t + 1, t, u, u + 1};
-  const Four p = {kA, kA + 2, kA + 2, kA}, q = {5 * kA, kA + 3, kA + 3, 5 * kA},
-             r = {8 * kA, 0, 0, 8 * kA}, v = {4 * kA, -1, -1, 4 * kA};
-  const Four weights = ((p * s - q) * s + r) * s - v;
-  return std::bit_cast<std::array<T, 4>>(weights);
-}
-
 // sin(pi t) / (pi t), |t| <= 3.
 double Sinc(double t) {
   if (t == 0) return 1;
@@ -81,41 +69,52 @@ T Filter(T at, ResampleMode mode) {
   return s < 2 ? ((((s - 5) * s + 8) * s) - 4) * kA : T{0};
 }
 
-// ---- one destination ----------------------------------------------------------------------------
+// ---- destinations -------------------------------------------------------------------------------
 
-// Where an output lies: input `index` (-1 is possible) and the part of the way to the next one.
+// Four outputs at a time: most new plans are small, and are made of their tables.
 template <class T>
-struct Place {
-  int64_t index;
-  T part;
+struct FourOf {
+  using Type [[gnu::vector_size(4 * sizeof(T))]] = T;
 };
-
-// Of the modes that do not antialias.
 template <class T>
+using Four = typename FourOf<T>::Type;
+
+// Where outputs lie, in modes that do not antialias. Index: int64_t for huge axes.
+template <class T, class Index>
 class Places {
  public:
   explicit Places(const ResampleRule& rule)
       : ratio_(RatioIn<T>(rule)),
         middle_(rule.align_corners || rule.from_top_left ? T{0} : T(0.5)),
         least_(rule.mode == ResampleMode::kCubic ? -std::numeric_limits<T>::infinity() : T{0}),
-        last_(rule.in - 1),
-        huge_(IsHuge(rule)) {}
+        last_(static_cast<Index>(rule.in - 1)) {}
 
-  Place<T> operator[](int64_t o) const {
-    const T x = std::max(ratio_ * (static_cast<T>(o) + middle_) - middle_, least_);
+  // Of outputs o, o + 1, ...: an input (-1 is possible) and the part of the way to the next one.
+  void Find(int64_t o, Four<Index>* index, Four<T>* part) const {
+    const Four<T> outputs = static_cast<T>(o) + Four<T>{0, 1, 2, 3};
+    const Four<T> all = ratio_ * (outputs + middle_) - middle_;
+    const Four<T> x = all < least_ ? Four<T>{} + least_ : all;
     // PyTorch takes the floor of a float, for doubles too. The float is at least -0.5, so a cast
     // and one comparison give the floor. A number is compared before its conversion, because the
     // ratio may be infinite.
-    const T at = huge_ ? x : static_cast<T>(static_cast<float>(x));
-    const int64_t index =
-        at < static_cast<T>(last_) ? static_cast<int64_t>(at) - (at < 0 ? 1 : 0) : last_;
-    return {index, std::min(std::max(T{0}, x - static_cast<T>(index)), T{1})};
+    Four<T> at = x;
+    if constexpr (sizeof(Index) == 4) {
+      at = __builtin_convertvector(__builtin_convertvector(x, Four<float>), Four<T>);
+    }
+    const auto inside = at < static_cast<T>(last_);
+    at = inside ? at : Four<T>{};
+    const Four<Index> below = __builtin_convertvector(at < 0, Four<Index>);  // true is -1
+    *index = __builtin_convertvector(inside, Four<Index>)
+                 ? __builtin_convertvector(at, Four<Index>) + below
+                 : Four<Index>{} + last_;
+    const Four<T> rest = x - __builtin_convertvector(*index, Four<T>);
+    const Four<T> positive = rest > 0 ? rest : Four<T>{};
+    *part = positive < 1 ? positive : Four<T>{} + 1;
   }
 
  private:
   T ratio_, middle_, least_;
-  int64_t last_;
-  bool huge_;
+  Index last_;
 };
 
 // The window of an antialiased output: `count` inputs from `first` on, around `centre`.
@@ -140,49 +139,131 @@ Window<T> WindowOf(const ResampleRule& rule, T ratio, T support, int64_t o) {
   return {first, std::clamp<int64_t>(cut(centre + support) - first, 0, size), centre};
 }
 
-// Calls add(sources, weights) with the taps of each output, in order.
-template <class T, class Add>
-void ForWindows(const ResampleRule& rule, Add add) {
+// ---- the arrays of a table ----------------------------------------------------------------------
+
+// In one piece of memory: small plans are made in the time of a few allocations.
+template <class F>
+struct Arrays {
+  static size_t Bytes(int64_t destinations, int64_t taps) {
+    const auto starts = static_cast<size_t>(destinations) + 1, count = static_cast<size_t>(taps);
+    return (starts + count) * sizeof(int64_t) + base::RoundUp(count * sizeof(F), sizeof(int64_t));
+  }
+  Arrays(int64_t destinations, int64_t taps, std::byte* at)
+      : start(reinterpret_cast<int64_t*>(at)),
+        source(start + destinations + 1),
+        weight(reinterpret_cast<F*>(source + taps)) {
+    start[0] = 0;
+  }
+  int64_t* start;
+  int64_t* source;
+  F* weight;
+};
+
+// Modes that antialias.
+template <class T, class F>
+void FillWindows(const ResampleRule& rule, const Arrays<F>& to) {
   const T ratio = RatioIn<T>(rule);
   const T half = static_cast<T>(HalfSupport(rule.mode));
   const T support = ratio >= 1 ? half * ratio : half;
   const T inverse = ratio >= 1 ? T{1} / ratio : T{1};
-  std::vector<int64_t> sources;
-  std::vector<T> weights;
-  for (int64_t o = 0; o < rule.out; ++o) {
+  std::vector<T> unrounded;
+  for (int64_t o = 0, k = 0; o < rule.out; ++o) {
     const Window<T> window = WindowOf(rule, ratio, support, o);
-    T total = 0;
-    sources.clear();
-    weights.clear();
-    for (int64_t i = window.first; i < window.first + window.count; ++i) {
-      const T offset = static_cast<T>(i) - window.centre;
-      const double at = (static_cast<double>(offset) + 0.5) * static_cast<double>(inverse);
-      sources.push_back(i);
-      weights.push_back(Filter(static_cast<T>(at), rule.mode));
-      total += weights.back();
+    T* weight = nullptr;
+    if constexpr (std::is_same_v<T, F>) {
+      weight = to.weight + k;
+    } else {
+      unrounded.resize(static_cast<size_t>(window.count));
+      weight = unrounded.data();
     }
-    for (T& weight : weights) weight = total != 0 ? weight / total : weight;
-    add(std::span<const int64_t>(sources), std::span<const T>(weights));
+    T total = 0;
+    for (int64_t tap = 0; tap < window.count; ++tap) {
+      const T offset = static_cast<T>(window.first + tap) - window.centre;
+      const double at = (static_cast<double>(offset) + 0.5) * static_cast<double>(inverse);
+      to.source[k + tap] = window.first + tap;
+      weight[tap] = Filter(static_cast<T>(at), rule.mode);
+      total += weight[tap];
+    }
+    for (int64_t tap = 0; tap < window.count; ++tap) {
+      to.weight[k + tap] = static_cast<F>(total != 0 ? weight[tap] / total : weight[tap]);
+    }
+    to.start[o + 1] = k += window.count;
   }
 }
 
-template <class T, class Add>
-void ForTaps(const ResampleRule& rule, Add add) {
-  if (IsAntialiased(rule.mode)) return ForWindows<T>(rule, std::move(add));
-  const Places<T> places(rule);
-  const int64_t last = rule.in - 1;
-  if (rule.mode == ResampleMode::kLinear) {
-    for (int64_t o = 0; o < rule.out; ++o) {
-      const auto [i, t] = places[o];
-      add(std::array{i, std::min(i + 1, last)}, std::array{1 - t, t});
+// Writes the taps of four destinations, of two numbers each or of four.
+template <class V, class To>
+void Write(const V& a, const V& b, To* to) {
+  const Four<To> rows[] = {
+      __builtin_convertvector(__builtin_shufflevector(a, b, 0, 4, 1, 5), Four<To>),
+      __builtin_convertvector(__builtin_shufflevector(a, b, 2, 6, 3, 7), Four<To>)};
+  std::memcpy(to, rows, sizeof rows);
+}
+template <class V, class To>
+void Write(const V& a, const V& b, const V& c, const V& d, To* to) {
+  Write(__builtin_shufflevector(a, c, 0, 4, 1, 5), __builtin_shufflevector(b, d, 0, 4, 1, 5), to);
+  Write(__builtin_shufflevector(a, c, 2, 6, 3, 7), __builtin_shufflevector(b, d, 2, 6, 3, 7),
+        to + 8);
+}
+
+// The weights of the four taps around places `t` behind the second tap: polynomials of distances.
+template <class T>
+void CubicWeights(const Four<T>& t, Four<T>* weights) {
+  constexpr T kA = T(-0.75);
+  const Four<T> u = 1 - t;
+  const auto find = [](const Four<T>& s, T p, T q, T r, T v, Four<T>* weight) {
+    *weight = ((p * s - q) * s + r) * s - v;
+  };
+  find(t + 1, kA, 5 * kA, 8 * kA, 4 * kA, &weights[0]);
+  find(t, kA + 2, kA + 3, 0, -1, &weights[1]);
+  find(u, kA + 2, kA + 3, 0, -1, &weights[2]);
+  find(u + 1, kA, 5 * kA, 8 * kA, 4 * kA, &weights[3]);
+}
+
+// Linear and cubic: an equal number of taps for each destination, with room for whole fours.
+template <class T, class Index, class F>
+void FillEven(const ResampleRule& rule, const Arrays<F>& to) {
+  const Places<T, Index> places(rule);
+  const Four<Index> last = Four<Index>{} + static_cast<Index>(rule.in - 1);
+  const int64_t taps = 2 * HalfSupport(rule.mode);
+  for (int64_t o = 0; o < rule.out; o += 4) {
+    Four<Index> i;
+    Four<T> t;
+    places.Find(o, &i, &t);
+    const Four<Index> next = i < last ? i + 1 : last;
+    if (taps == 2) {
+      Write(i, next, to.source + 2 * o);
+      Write(1 - t, t, to.weight + 2 * o);
+      continue;
     }
-    return;
+    const Four<Index> first = i > 0 ? i : Four<Index>{};
+    Write(i > 1 ? i - 1 : Four<Index>{}, first, next, next < last ? i + 2 : last,
+          to.source + 4 * o);
+    Four<T> weights[4];
+    CubicWeights<T>(t, weights);
+    Write(weights[0], weights[1], weights[2], weights[3], to.weight + 4 * o);
   }
-  for (int64_t o = 0; o < rule.out; ++o) {
-    const auto [i, t] = places[o];
-    add(std::array{std::clamp<int64_t>(i - 1, 0, last), std::max<int64_t>(i, 0),
-                   std::min(i + 1, last), std::min(i + 2, last)},
-        CubicWeights(t));
+  for (int64_t o = 0; o < rule.out; ++o) to.start[o + 1] = taps * (o + 1);
+}
+
+// Entries of an array at most: no memory holds more.
+constexpr int64_t kMostEntries = int64_t{1} << 56;
+
+// The taps that Fill() needs room for. Throws std::bad_alloc if they are too many.
+int64_t RoomOf(const ResampleRule& rule) {
+  const bool windows = IsAntialiased(rule.mode);
+  const double most = windows ? rule.MostTaps() : static_cast<double>(rule.out);
+  if (most > static_cast<double>(kMostEntries)) throw std::bad_alloc();
+  return windows ? static_cast<int64_t>(most)
+                 : 2 * HalfSupport(rule.mode) * base::RoundUp(rule.out, 4);
+}
+
+template <class F>
+void Fill(const ResampleRule& rule, const Arrays<F>& to) {
+  if (IsHuge(rule)) {
+    IsAntialiased(rule.mode) ? FillWindows<double>(rule, to) : FillEven<double, int64_t>(rule, to);
+  } else {
+    IsAntialiased(rule.mode) ? FillWindows<F>(rule, to) : FillEven<F, int32_t>(rule, to);
   }
 }
 
@@ -218,32 +299,10 @@ void PackPair(FixedWeights fixed, int32_t first, int32_t second, int32_t* entrie
   entries[1] = pair(a, b);
 }
 
-// ---- the arrays of a table ----------------------------------------------------------------------
-
-using Memory = std::unique_ptr<std::byte[]>;
-
-// In one piece of memory: small plans are made in the time of a few allocations.
-template <class F>
-struct Arrays {
-  Arrays(int64_t destinations, int64_t taps, Memory* memory) {
-    const auto starts = static_cast<size_t>(destinations) + 1, count = static_cast<size_t>(taps);
-    *memory = std::make_unique_for_overwrite<std::byte[]>((starts + count) * sizeof(int64_t) +
-                                                          count * sizeof(F));
-    start = reinterpret_cast<int64_t*>(memory->get());
-    source = start + starts;
-    weight = reinterpret_cast<F*>(source + count);
-    start[0] = 0;
-  }
-  int64_t* start;
-  int64_t* source;
-  F* weight;
-};
-
 // The taps of `in` inputs, of the taps of `out` outputs.
 template <class F>
-Arrays<F> Transposed(const Arrays<F>& from, int64_t in, int64_t out, Memory* memory) {
+void Transpose(const Arrays<F>& from, int64_t in, int64_t out, const Arrays<F>& to) {
   const int64_t count = from.start[out];
-  const Arrays<F> to(in, count, memory);
   std::fill_n(to.start, in + 1, 0);
   for (int64_t k = 0; k < count; ++k) ++to.start[from.source[k] + 1];
   for (int64_t i = 0; i < in; ++i) to.start[i + 1] += to.start[i];
@@ -257,8 +316,20 @@ Arrays<F> Transposed(const Arrays<F>& from, int64_t in, int64_t out, Memory* mem
   }
   std::copy_backward(to.start, to.start + in, to.start + in + 1);
   to.start[0] = 0;
-  return to;
 }
+
+// Memory of this function while it is little.
+class Scratch {
+ public:
+  explicit Scratch(size_t bytes) {
+    if (bytes > sizeof few_) many_ = std::make_unique_for_overwrite<std::byte[]>(bytes);
+  }
+  std::byte* data() { return many_ == nullptr ? few_ : many_.get(); }
+
+ private:
+  alignas(int64_t) std::byte few_[4 << 10];
+  std::unique_ptr<std::byte[]> many_;
+};
 
 }  // namespace
 
@@ -279,27 +350,31 @@ double ResampleRule::MostTaps() const {
 }
 
 template <class F>
-void ResampleTable::Make(const ResampleRule& rule, bool backward) {
-  Arrays<F> made(rule.out, static_cast<int64_t>(rule.MostTaps()), &memory_);
-  auto add = [start = made.start, source = made.source, weight = made.weight](
-                 const auto& sources, const auto& weights) mutable {
-    for (const int64_t from : sources) *source++ = from;
-    for (const auto of : weights) *weight++ = static_cast<F>(of);
-    start[1] = start[0] + std::ssize(sources);
-    ++start;
-  };
-  if (std::is_same_v<F, float> && !IsHuge(rule)) {
-    ForTaps<float>(rule, add);
-  } else {
-    ForTaps<double>(rule, add);
+void ResampleTable::Make(const ResampleRule& rule, bool backward, std::byte* place) {
+  const int64_t taps = RoomOf(rule);
+  if (place == nullptr) {
+    memory_ = std::make_unique_for_overwrite<std::byte[]>(Bytes(rule, backward));
+    place = memory_.get();
   }
+  const Arrays<F> made(axis_.to, taps, place);
   if (backward) {
-    Memory memory;
-    made = Transposed(made, rule.in, rule.out, &memory);
-    memory_ = std::move(memory);
+    Scratch scratch(Arrays<F>::Bytes(rule.out, taps));
+    const Arrays<F> forward(rule.out, taps, scratch.data());
+    Fill(rule, forward);
+    Transpose(forward, rule.in, rule.out, made);
+  } else {
+    Fill(rule, made);
   }
   const bool even = !backward && !IsAntialiased(rule.mode);  // as many taps everywhere
   Describe(made.start, made.source, made.weight, even ? 2 * HalfSupport(rule.mode) : 0);
+}
+
+size_t ResampleTable::Bytes(const ResampleRule& rule, bool backward) {
+  if (IsIdentity(rule) || rule.fixed != FixedWeights::kNone) return 0;
+  const int64_t destinations = backward ? rule.in : rule.out;
+  if (destinations > kMostEntries) throw std::bad_alloc();
+  return rule.in_double ? Arrays<double>::Bytes(destinations, RoomOf(rule))
+                        : Arrays<float>::Bytes(destinations, RoomOf(rule));
 }
 
 // Weights of clamped taps are one; a tap of weight 0 makes their number even.
@@ -310,14 +385,17 @@ void ResampleTable::MakeFixed(const ResampleRule& rule) {
   std::vector<int32_t>& weight = fixed_->weight;
   std::vector<double> weights;
   double largest = 0;
+  Scratch scratch(Arrays<double>::Bytes(rule.out, RoomOf(rule)));
+  const Arrays<double> made(rule.out, RoomOf(rule), scratch.data());
+  Fill(rule, made);
   start.push_back(0);
-  const auto add = [&](const auto& sources, const auto& tap_weights) {
-    for (size_t k = 0; k < sources.size(); ++k) {
-      if (std::ssize(source) > start.back() && source.back() == sources[k]) {
-        weights.back() += tap_weights[k];
+  for (int64_t o = 0; o < rule.out; ++o) {
+    for (int64_t k = made.start[o]; k < made.start[o + 1]; ++k) {
+      if (std::ssize(source) > start.back() && source.back() == made.source[k]) {
+        weights.back() += made.weight[k];
       } else {
-        source.push_back(sources[k]);
-        weights.push_back(tap_weights[k]);
+        source.push_back(made.source[k]);
+        weights.push_back(made.weight[k]);
       }
     }
     for (auto k = static_cast<size_t>(start.back()); k < weights.size(); ++k) {
@@ -328,8 +406,7 @@ void ResampleTable::MakeFixed(const ResampleRule& rule) {
       weights.push_back(0);
     }
     start.push_back(static_cast<int64_t>(source.size()));
-  };
-  ForTaps<double>(rule, add);
+  }
   axis_.shift = ShiftOf(rule.fixed, largest);
   weight.resize(weights.size());
   for (size_t k = 0; k < weights.size(); k += 2) {
@@ -351,16 +428,16 @@ void ResampleTable::Describe(const int64_t* start, const int64_t* source, const 
   axis_.weight = weight;
 }
 
-ResampleTable::ResampleTable(const ResampleRule& rule, bool backward) {
+ResampleTable::ResampleTable(const ResampleRule& rule, bool backward, std::byte* place) {
   axis_.from = backward ? rule.out : rule.in;
   axis_.to = backward ? rule.in : rule.out;
   if (IsIdentity(rule)) return;
   if (rule.fixed != FixedWeights::kNone) {
     MakeFixed(rule);
   } else if (rule.in_double) {
-    Make<double>(rule, backward);
+    Make<double>(rule, backward, place);
   } else {
-    Make<float>(rule, backward);
+    Make<float>(rule, backward, place);
   }
 }
 

@@ -39,12 +39,13 @@ struct ResampleRule {
   double MostTaps() const;
 };
 
-// Owns the arrays that a ResampleAxis points to.
+// Owns the arrays that a ResampleAxis points to, unless it gets a place for them.
 class ResampleTable {
  public:
   // The forward table, or its transpose: there the taps of a destination ascend by output, then by
-  // tap. Throws std::bad_alloc.
-  ResampleTable(const ResampleRule& rule, bool backward);
+  // tap. `place` has room for Bytes(), or is null. Throws std::bad_alloc.
+  ResampleTable(const ResampleRule& rule, bool backward, std::byte* place = nullptr);
+  static size_t Bytes(const ResampleRule& rule, bool backward);
   // For bytes: each of `out` destinations is the source that the rule says.
   ResampleTable(const NearestIndexRule& rule, int64_t in, int64_t out);
   ResampleTable(const ResampleTable&) = delete;
@@ -53,7 +54,7 @@ class ResampleTable {
 
  private:
   template <class F>
-  void Make(const ResampleRule& rule, bool backward);
+  void Make(const ResampleRule& rule, bool backward, std::byte* place);
   void MakeFixed(const ResampleRule& rule);
   // `most`: taps of the destination that has most; 0: to be counted.
   void Describe(const int64_t* start, const int64_t* source, const void* weight, int64_t most = 0);

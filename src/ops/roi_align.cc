@@ -220,7 +220,7 @@ class RoiAlignPlan final : public Plan {
 
   Status Make() {
     PORTACL_RETURN_IF_ERROR(CheckMemory());
-    if (tensor(output(0)).desc.NumElements() == 0) return {};
+    if (tensor(output(0)).elements == 0) return {};
     constexpr int64_t kSmall = 1024;  // elements
     return Choose(KernelsFor<Params>(), params_, kSmall, &chosen_);
   }

@@ -197,9 +197,8 @@ base::Status Plan::Choose(const Kernels& kernels, const Params& params, int64_t 
                           PlannedKernel<Params>* kernel) {
   PORTACL_RETURN_IF_ERROR(kernel->Choose(refusals_, kernels, params, &kernel_));
   workspace_size_ = kernel->workspace_size();
-  const int64_t written = tensor(output(0)).desc.NumElements();
-  const int64_t read = tensor(0).desc.NumElements();
-  small_ = read >= 0 && read <= small_elements - written;  // their sum may pass 64 bits
+  // Their sum may pass 64 bits. More written elements than memory has are not -1: CheckMemory().
+  small_ = tensor(0).HasAtMost(small_elements - tensor(output(0)).elements);
   return {};
 }
 

@@ -145,6 +145,7 @@ Status SharedChecks::List(const Parameter& parameter, const std::vector<int64_t>
                             parameter.name, values.size(), count);
   }
   for (size_t i = 0; i < count; ++i) {
+    if (values[i] >= 1) continue;
     const std::string_view symbol = PartOf(parameter, i);
     const bool padding = symbol[0] == 'P';
     const int64_t least = symbol == "N" || symbol == "C" || padding ? 0 : 1;

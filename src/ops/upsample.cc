@@ -2,6 +2,7 @@
 // of each axis, kernel choice, workspace. Tensors (N, C, L), (N, C, H, W) or (N, C, D, H, W);
 // formats NHWC and NDHWC: C last.
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -47,7 +48,7 @@ class ResamplePlan final : public Plan {
     if (!nearest.logged) LeaveOutOfTheLog();
   }
   explicit ResamplePlan(const Call& call) : Plan(call), rules_(upsample::RulesOf(call)) {
-    if (upsample::FromTopLeft(call)) LeaveOutOfTheLog();
+    if (rules_[2].from_top_left) LeaveOutOfTheLog();
     AddTensor(call.input_name(0), *call.input(0), false, true);
     AddTensor(call.output_name(0), *call.output(0), true, true);
     const Dims from = ChannelsFirstShape(*call.input(0));
@@ -65,12 +66,13 @@ class ResamplePlan final : public Plan {
     PORTACL_RETURN_IF_ERROR(CheckMemory());
     if (params_.n == 0 || params_.c == 0) return {};
     // After the checks on memory: extents that no memory holds must not cost tables of their size.
-    ResampleAxis* const axes[] = {&params_.d, &params_.h, &params_.w};
+    std::array<size_t, 4> ends{};  // of the tables, in bytes
     for (size_t axis = 0; axis < 3; ++axis) {
-      PORTACL_RETURN_IF_ERROR(CheckTable(*this, rules_[axis].MostTaps()));
-      MakeTable(axis);
-      *axes[axis] = tables_[axis]->axis();
+      const ResampleRule& rule = rules_[axis];
+      PORTACL_RETURN_IF_ERROR(CheckTable(*this, rule.MostTaps()));
+      ends[axis + 1] = ends[axis] + (nearest_ ? 0 : ResampleTable::Bytes(rule, backward_));
     }
+    MakeTables(ends);
     const KernelList<ResampleParams>& kernels = KernelsFor<ResampleParams>();
     constexpr int64_t kSmall = 4096;  // elements
     if (params_.dtype != base::DType::kUInt8 || device() == cuda::kCpu) {
@@ -88,15 +90,21 @@ class ResamplePlan final : public Plan {
   }
 
  private:
-  void MakeTable(size_t axis) {
-    const ResampleRule& rule = rules_[axis];
+  // One allocation for all tables: it costs as much as a small table.
+  void MakeTables(const std::array<size_t, 4>& ends) {
+    if (ends[3] > 0) tables_memory_ = std::make_unique_for_overwrite<std::byte[]>(ends[3]);
+    ResampleAxis* const axes[] = {&params_.d, &params_.h, &params_.w};
     const size_t missing = 3 - static_cast<size_t>(axes_);
-    if (nearest_) {
-      const double scale = axis < missing ? 0 : nearest_->scales[axis - missing];
-      tables_[axis].emplace(NearestIndexRule(rule.in, rule.out, scale, nearest_->rule), rule.in,
-                            rule.out);
-    } else {
-      tables_[axis].emplace(rule, backward_);
+    for (size_t axis = 0; axis < 3; ++axis) {
+      const ResampleRule& rule = rules_[axis];
+      if (nearest_) {
+        const double scale = axis < missing ? 0 : nearest_->scales[axis - missing];
+        tables_[axis].emplace(NearestIndexRule(rule.in, rule.out, scale, nearest_->rule), rule.in,
+                              rule.out);
+      } else {
+        tables_[axis].emplace(rule, backward_, tables_memory_.get() + ends[axis]);
+      }
+      *axes[axis] = tables_[axis]->axis();
     }
   }
 
@@ -112,6 +120,7 @@ class ResamplePlan final : public Plan {
   std::optional<NearestCall> nearest_;
   ResampleParams params_;
   const std::array<ResampleRule, 3> rules_;
+  std::unique_ptr<std::byte[]> tables_memory_;
   std::array<std::optional<ResampleTable>, 3> tables_;
   PlannedKernel<ResampleParams> chosen_;
 };

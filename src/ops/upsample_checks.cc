@@ -281,6 +281,7 @@ class Checker : ResizeChecks {
 
   // The page's limits that portacl refuses, and windows without end.
   Status Ratios() const {
+    const bool antialias = upsample::Antialias(call_);
     for (int axis = 0; axis < call_.axes(); ++axis) {
       const int64_t in = sides_.in[axis + 2];
       const int64_t out = sides_.out[axis + 2];
@@ -297,8 +298,7 @@ class Checker : ResizeChecks {
                                 shrinks ? rules_.shrink : rules_.growth);
       }
       const auto at = static_cast<size_t>(axis + 3 - call_.axes());
-      if (!upsample::Antialias(call_) || std::isfinite(upsample::RulesOf(call_)[at].Ratio()))
-        continue;
+      if (!antialias || std::isfinite(upsample::RulesOf(call_)[at].Ratio())) continue;
       return refusals_.Refuse(Rule::kAttribute, "{} is {}, so small that 1 / scale is infinite",
                               ScaleName(axis), scales_[static_cast<size_t>(axis)]);
     }
@@ -314,13 +314,11 @@ class Checker : ResizeChecks {
                       OrderName(!rules_.input_size_channels_last),
                       OrderName(rules_.input_size_channels_last))));
     }
-    for (int axis = 0; axis < call_.axes(); ++axis) {
+    const bool corners = upsample::AlignCorners(call_);
+    for (int axis = 0; !corners && axis < call_.axes(); ++axis) {
       const double scale = scales_[static_cast<size_t>(axis)];
       const auto wanted = std::floor(static_cast<double>(sides_.in[axis + 2]) * scale);
-      if (!(scale > 0) || upsample::AlignCorners(call_) ||
-          wanted == static_cast<double>(sides_.out[axis + 2])) {
-        continue;
-      }
+      if (!(scale > 0) || wanted == static_cast<double>(sides_.out[axis + 2])) continue;
       PORTACL_RETURN_IF_ERROR(refusals_.Warn(
           Rule::kAttribute,
           fmt::format("{} is {}, with which {} = {} becomes {}, not {}", ScaleName(axis), scale,
@@ -408,8 +406,6 @@ class NearestExactChecker : ResizeChecks {
     PORTACL_RETURN_IF_ERROR(shared_.Tensors());
     PORTACL_RETURN_IF_ERROR(Extents());
     PORTACL_RETURN_IF_ERROR(shared_.Formats());
-    grad_output_ = ChannelsFirstShape(*large_.desc);
-    grad_input_ = ChannelsFirstShape(*small_.desc);
     PORTACL_RETURN_IF_ERROR(shared_.Lists());
     PORTACL_RETURN_IF_ERROR(Scales(newest_.negative_scales));
     PORTACL_RETURN_IF_ERROR(Full());
@@ -422,10 +418,13 @@ class NearestExactChecker : ResizeChecks {
   int rank() const { return axes_ + 2; }
 
   // Formats are looked at later: one that is not taken moves no axes.
-  Status Extents() const {
-    for (const Side& side : {large_, small_}) {
-      const bool taken = FormatsOf(call_.signature()).Has(static_cast<int32_t>(side.desc->format));
-      const Dims shape = taken ? ChannelsFirstShape(*side.desc) : side.desc->shape;
+  Status Extents() {
+    const FormatWords& formats = FormatsOf(call_.signature());
+    for (const bool large : {true, false}) {
+      const Side& side = large ? large_ : small_;
+      Dims& shape = large ? grad_output_ : grad_input_;
+      const bool taken = formats.Has(static_cast<int32_t>(side.desc->format));
+      shape = taken ? ChannelsFirstShape(*side.desc) : side.desc->shape;
       for (int axis = 2; axis < rank(); ++axis) {
         if (shape[axis] >= 1) continue;
         return RefuseEmpty(side.rule, side.name, *side.desc, axis);

@@ -206,11 +206,12 @@ Sides SidesOf(const Call& call) {
 std::array<double, 3> UsedScales(const Call& call, const Sides& sides) {
   std::array<double, 3> used = call.scales();
   if (used == std::array<double, 3>{}) return used;
+  const bool corners = AlignCorners(call);
   for (int axis = 0; axis < call.axes(); ++axis) {
     double& scale = used[static_cast<size_t>(axis)];
     const auto in = static_cast<double>(sides.in[axis + 2]);
     const auto out = static_cast<double>(sides.out[axis + 2]);
-    const bool counts = scale > 0 && !AlignCorners(call) &&
+    const bool counts = scale > 0 && !corners &&
                         (out == std::floor(in * scale) || !PageRulesOf(call).fitting_scales);
     if (!counts) scale = 0;
   }
@@ -224,20 +225,22 @@ std::array<ResampleRule, 3> RulesOf(const Call& call) {
   const int axes = call.axes();
   const base::DType dtype = call.input(0)->dtype;
   const bool bytes = dtype == base::DType::kUInt8;
-  const FixedWeights fixed =
-      PillowRelease(call) != 0 ? FixedWeights::kPillow : FixedWeights::kPyTorch;
+  const FixedWeights fixed = !bytes                     ? FixedWeights::kNone
+                             : PillowRelease(call) != 0 ? FixedWeights::kPillow
+                                                        : FixedWeights::kPyTorch;
+  const bool align_corners = AlignCorners(call), from_top_left = FromTopLeft(call);
   std::array<ResampleRule, 3> rules;
   for (int at = 0; at < 3; ++at) {
     ResampleRule& rule = rules[static_cast<size_t>(at)];
     rule.in_double = bytes || dtype == base::DType::kDouble;
-    if (bytes) rule.fixed = fixed;
+    rule.fixed = fixed;
     const int axis = at - (3 - axes);
     if (axis < 0) continue;
     rule.mode = mode;
     rule.in = sides.in[axis + 2];
     rule.out = sides.out[axis + 2];
-    rule.align_corners = AlignCorners(call);
-    rule.from_top_left = FromTopLeft(call);
+    rule.align_corners = align_corners;
+    rule.from_top_left = from_top_left;
     rule.scale = scales[static_cast<size_t>(axis)];
   }
   return rules;

@@ -24,10 +24,10 @@ while read -r call limit; do
   echo "$call: $each instructions a call, $limit at most"
   [ "$each" -le "$limit" ] || failed=1
 done <<'LIMITS'
-nearest 9100
-grid 14400
-bilinear 11100
-new_nearest 16500
-new_bilinear 23300
+nearest 9010
+grid 14370
+bilinear 10990
+new_nearest 15770
+new_bilinear 22630
 LIMITS
 exit $failed

@@ -6,10 +6,12 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <vector>
 
 #include "base/tensor_desc.h"
 #include "ops/call.h"
+#include "ops/channels_first.h"
 #include "ops/operator_list.h"
 #include "ops/settings.h"
 
@@ -69,6 +71,44 @@ TEST(Plan, IsNotSmallWhereATensorAlonePassesSixtyThreeBits) {
   ExpectNotSmall(call);
   SetProfile(before);
 }
+
+// The gradient by the grid reads an image of 2^64 elements, whose products wrap.
+TEST(Plan, IsNotSmallWhereAnImagePassesSixtyThreeBits) {
+  std::array<float, 8> data{};
+  constexpr int64_t kSide = int64_t{1} << 32;
+  const base::TensorDesc grad_output = ViewOf({1, 1, 1, 1}, {1, 1, 1, 1}, &data[0]);
+  const base::TensorDesc image = ViewOf({1, 1, kSide, kSide}, {0, 0, 0, 0}, &data[1]);
+  const base::TensorDesc grid = ViewOf({1, 1, 1, 2}, {2, 2, 2, 1}, &data[2]);
+  const base::TensorDesc grid_grad = ViewOf({1, 1, 1, 2}, {2, 2, 2, 1}, &data[4]);
+  const std::vector<bool> mask = {false, true};
+  Call call(signatures::aclnnGridSampler2DBackward, Surface::kAclnn, "test");
+  for (const base::TensorDesc* const read : {&grad_output, &image, &grid}) call.Add(read);
+  for (const int64_t number : {0, 0, 0}) call.Add(number);  // bilinear, zeros, no corners
+  call.Add(&mask);
+  call.Add(&image);  // not written
+  call.Add(&grid_grad);
+  const Profile before = CurrentProfile();
+  SetProfile(Profile::kOpen);
+  ExpectNotSmall(call);
+  SetProfile(before);
+}
+
+// The bytes of the table are 2,568 modulo 2^64.
+TEST(Plan, HasNoTableWhoseBytesPassSixtyFourBits) {
+  constexpr int64_t kW = 329406144173384896;
+  const auto at = [](uintptr_t address) { return reinterpret_cast<float*>(address); };
+  const base::TensorDesc input = ViewOf({1, 1, 1, 1}, {1, 1, 1, 1}, at(4096));
+  const base::TensorDesc output = ViewOf({1, 1, 1, kW}, {kW, kW, kW, 1}, at(8192));
+  Call call(signatures::portaclPlanUpsampleCubic, Surface::kNative, "test");
+  call.Add(&input);
+  call.Add(&output);
+  for (const int64_t flag : {0, 0}) call.Add(flag);
+  call.Add(std::array<double, 3>{});
+  std::shared_ptr<const Plan> plan;
+  EXPECT_THROW(static_cast<void>(MakePlan(call, &plan)), std::bad_alloc);
+}
+
+TEST(ChannelsFirst, LeavesATensorWithoutAxes) { EXPECT_FALSE(HasChannelsLast(base::TensorDesc())); }
 
 }  // namespace
 }  // namespace portacl::ops

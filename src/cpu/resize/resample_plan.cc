@@ -58,6 +58,7 @@ void AddOuter(ResampleOuter axis, ResampleKernelPlan<F>* plan) {
 template <class F>
 void Flatten(int64_t channels, ResampleKernelPlan<F>* plan) {
   ResampleTaps<F>& w = plan->w;
+  plan->flat = channels;
   if (!w.identity) {
     plan->flat_start.push_back(0);
     for (int64_t o = 0; o < w.to; ++o) {
@@ -309,13 +310,9 @@ void LeaveOutColumns(ResampleKernelPlan<F>* plan) {
   const int64_t taps = w.start[w.to];
   if (plan->backward || taps == 0 || taps > w.from / 8) return;
   std::vector<int64_t>& used = plan->used_columns;
-  used.assign(w.source, w.source + taps);
-  std::sort(used.begin(), used.end());
-  used.erase(std::unique(used.begin(), used.end()), used.end());
-  for (int64_t k = 0; k < taps; ++k) {
-    const auto at = std::lower_bound(used.begin(), used.end(), w.source[k]);
-    plan->used_source.push_back(at - used.begin());
-  }
+  used.resize(static_cast<size_t>(taps));
+  plan->used_source.resize(static_cast<size_t>(taps));
+  used.resize(static_cast<size_t>(FindUsed(w, plan->flat, used.data(), plan->used_source.data())));
   for (int64_t& column : used) column *= plan->input_w;
   w.from = static_cast<int64_t>(used.size());
   w.source = plan->used_source.data();

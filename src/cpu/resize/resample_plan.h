@@ -109,6 +109,27 @@ struct ResampleRing {
   int64_t flight = 1;  // places that one destination's taps span at most
 };
 
+// Finds the sources that have taps, ascending, and the place of each tap's source among them. Each
+// `channels` destinations have the same taps, in neighbouring sources. Returns the sources' number.
+template <class F>
+int64_t FindUsed(const ResampleTaps<F>& taps, int64_t channels, int64_t* used, int64_t* place) {
+  int64_t* const first_used = used;
+  int64_t next = 0, gaps = 0;  // behind the last source with taps; sources without taps before it
+  for (int64_t o = 0, k = 0; o < taps.to; o += channels) {
+    const int64_t end = taps.start[o + 1];
+    if (k == end) continue;
+    const int64_t first = taps.source[k], behind = taps.source[end - 1] + channels;
+    if (first > next) {
+      gaps += first - next;
+      next = first;
+    }
+    while (next < behind) *used++ = next++;
+    for (const int64_t all = taps.start[o + channels]; k < all; ++k)
+      place[k] = taps.source[k] - gaps;
+  }
+  return used - first_used;
+}
+
 template <class F>
 ResampleRing RingOf(const ResampleTaps<F>& taps) {
   ResampleRing ring;
@@ -120,30 +141,17 @@ ResampleRing RingOf(const ResampleTaps<F>& taps) {
   int64_t* const place = used + most;
   int64_t* const firsts = place + count;
   int64_t* const lasts = firsts + to;
-  int64_t newest = -1;  // source, the last of the used ones
-  int64_t last_used = -1;
+  ring.used = {used, static_cast<size_t>(FindUsed(taps, 1, used, place))};
+  ring.place = {place, count};
   int64_t flight = 1;
-  for (int64_t o = 0, k = 0; o < taps.to; ++o) {
-    const int64_t begin = k, end = taps.start[o + 1];
-    for (; k < end; ++k) {
-      const int64_t source = taps.source[k];
-      if (source > newest) {
-        used[++last_used] = newest = source;
-        place[k] = last_used;
-        continue;
-      }
-      // Used sources ascend: this one has at most as many behind it as there are numbers.
-      int64_t at = std::max<int64_t>(0, last_used - (newest - source));
-      while (used[at] != source) ++at;
-      place[k] = at;
-    }
+  for (int64_t o = 0, begin = 0; o < taps.to; ++o) {
+    const int64_t end = taps.start[o + 1];
     firsts[o] = begin == end ? 0 : place[begin];
     lasts[o] = begin == end ? -1 : place[end - 1];
     flight = std::max(flight, lasts[o] - firsts[o] + 1);
+    begin = end;
   }
   ring.flight = flight;
-  ring.used = {used, static_cast<size_t>(last_used + 1)};
-  ring.place = {place, count};
   ring.first = firsts;
   ring.last = lasts;
   return ring;
@@ -273,12 +281,14 @@ struct ResampleBox {
 
 template <class F>
 struct ResampleKernelPlan {
+  ResampleKernelPlan& operator=(const ResampleKernelPlan&) = delete;  // points into itself
   ResampleWay<F> way;
   bool backward = false;
   ResampleTaps<F> d, h, w;
   ResampleRing d_ring, h_ring;                   // forward
   std::vector<int64_t> flat_start, flat_source;  // of w, where elements of pixels are columns
   std::vector<F> flat_weight;
+  int64_t flat = 1;  // channels of such a pixel
 
   // Planes are numbered through these axes: N, C and axes that are identities, W at most. They and
   // a single tile stand in the plan, because an allocation is seen in a small call.
@@ -389,8 +399,7 @@ bool AreRowsTiny(const ResampleTarget& target, const ResampleKernelPlan<F>& plan
 
 // ---- the plan -----------------------------------------------------------------------------------
 
-// A pointer, because moving a kernel's plan would cost a small call much; and taps of W may point
-// into it.
+// A pointer, because a kernel's plan points into itself.
 struct ResamplePlan : base::PathPlan<std::unique_ptr<ResampleKernelPlan<float>>,
                                      std::unique_ptr<ResampleKernelPlan<double>>,
                                      std::unique_ptr<ResampleKernelPlan<int32_t>>> {
