@@ -31,12 +31,10 @@ bool IsRotated(const Call& call) {
   return op == Op::kRoiAlignRotated || op == Op::kRoiAlignRotatedBackward;
 }
 
-// Parameter number `index` among the tensors that are read.
-const Parameter& InputRow(const Call& call, size_t index) {
-  return call.parameter(call.signature().PositionOf(Form::kRead, index));
-}
 // By name, rotated rois are the columns of (6, K), and channels lie last whatever the format.
-bool IsTransposed(const Call& call) { return PartOf(InputRow(call, 1), 1) == "K"; }
+bool IsTransposed(const Call& call) {
+  return PartOf(call.parameter(call.signature().PositionOf(Form::kRead, 1)), 1) == "K";
+}
 
 TensorDesc Upright(const Call& call, TensorDesc tensor) {
   if (IsTransposed(call)) tensor.format = base::Format::kNHWC;
