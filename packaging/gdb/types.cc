@@ -1,6 +1,6 @@
 // The types behind handles, compiled for their debug information alone: part of no library. gdb
 // reads it beside libportacl.so, whose own is stripped where it is packaged.
-#include "api/tensor_handles.h"
+#include "api/handles.h"
 #include "ops/executor.h"
 #include "runtime/stream_queue.h"
 

@@ -7,7 +7,6 @@
 #include "api/config_file.h"
 #include "api/handles.h"
 #include "api/shim.h"
-#include "api/tensor_handles.h"
 #include "api/torch_npu.h"
 #include "base/error_message.h"
 #include "base/fork.h"

@@ -10,8 +10,8 @@
 
 #include "acl/acl.h"
 #include "aclnn/aclnn_base.h"
+#include "api/handles.h"
 #include "api/shim.h"
-#include "api/tensor_handles.h"
 #include "api/with_handle.h"
 
 namespace {

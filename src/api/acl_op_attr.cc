@@ -8,8 +8,8 @@
 
 #include "acl/acl_op.h"
 #include "api/acl_op_handles.h"
+#include "api/handles.h"
 #include "api/shim.h"
-#include "api/tensor_handles.h"
 
 namespace {
 

@@ -4,8 +4,8 @@
 #include <memory>
 #include <string>
 
+#include "api/handles.h"
 #include "api/shim.h"
-#include "api/tensor_handles.h"
 #include "runtime/context.h"
 #include "runtime/error.h"
 #include "runtime/marks.h"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "api/aclnn_call.h"
-#include "api/tensor_handles.h"
+#include "api/handles.h"
 #include "aten/plan.h"
 #include "ops/refusal.h"
 

@@ -7,8 +7,8 @@
 #include <variant>
 
 #include "aclnn/aclnn_base.h"
+#include "api/handles.h"
 #include "api/shim.h"
-#include "api/tensor_handles.h"
 #include "ops/call_timer.h"
 #include "ops/recent_plans.h"
 #include "ops/refusal.h"

@@ -5,8 +5,8 @@
 
 #include "aclnn/acl_meta.h"
 #include "aclnn/aclnn_base.h"
+#include "api/handles.h"
 #include "api/shim.h"
-#include "api/tensor_handles.h"
 #include "api/with_handle.h"
 #include "base/tensor_desc.h"
 

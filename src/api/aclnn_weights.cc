@@ -3,8 +3,8 @@
 #include <cstdint>
 
 #include "aclnnop/aclnn_trans_matmul_weight.h"
+#include "api/handles.h"
 #include "api/shim.h"
-#include "api/tensor_handles.h"
 #include "api/with_handle.h"
 #include "base/checked.h"
 

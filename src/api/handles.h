@@ -1,8 +1,9 @@
-// The objects behind aclDataBuffer and aclTensorDesc, the tables of live objects, and the first
-// checks of the functions on these two.
+// The objects behind handles of acl_base.h and aclnn/acl_meta.h, the tables of live objects, and
+// the first checks of the functions on data buffers and tensor descriptions.
 #ifndef PORTACL_API_HANDLES_H_
 #define PORTACL_API_HANDLES_H_
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -11,13 +12,16 @@
 #include <vector>
 
 #include "acl/acl_base.h"
+#include "aclnn/acl_meta.h"
 #include "api/shim.h"
 #include "base/dtype.h"
 #include "base/fork.h"
 #include "base/handle_table.h"
 #include "base/status.h"
+#include "base/tensor_desc.h"
+#include "ops/executor.h"
 
-// Not synchronised: the interface leaves changes against other uses to the caller.
+// Not synchronised: the caller orders changes and other uses.
 struct aclDataBuffer {
   void* data = nullptr;  // the caller's; may be null
   size_t size = 0;       // bytes
@@ -34,6 +38,32 @@ struct aclTensorDesc {
   bool host = false;                      // the buffer is host memory
   std::vector<std::byte> constant = {};   // takes the place of the buffer; empty: none
   std::vector<int64_t> shape_range = {};  // least and greatest of each extent, or empty
+};
+
+struct aclTensor {
+  portacl::base::TensorDesc desc;
+};
+struct aclScalar {
+  portacl::base::DType dtype = portacl::base::DType::kUndefined;
+  alignas(16) std::array<std::byte, 16> value{};  // read as its dtype
+};
+struct aclIntArray {
+  std::vector<int64_t> values;
+};
+struct aclFloatArray {
+  std::vector<float> values;
+};
+struct aclBoolArray {
+  std::vector<bool> values;
+};
+struct aclTensorList {
+  std::vector<const aclTensor*> values;  // handles, owned by the list
+};
+struct aclScalarList {
+  std::vector<const aclScalar*> values;  // handles, owned by the list
+};
+struct aclOpExecutor : portacl::ops::Executor {
+  using Executor::Executor;
 };
 
 namespace portacl::api {

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "api/tensor_handles.h"
+#include "api/handles.h"
 #include "api/with_handle.h"
 #include "portacl/portacl.h"
 

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "aclnn/aclnn_base.h"
+#include "api/handles.h"
 #include "api/shim.h"
-#include "api/tensor_handles.h"
 #include "base/status.h"
 
 namespace portacl::api {

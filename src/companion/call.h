@@ -12,7 +12,7 @@
 #include "base/tensor_desc.h"
 #include "companion/operators.h"
 #include "ops/plan.h"
-#include "ops/surface.h"
+#include "ops/refusal.h"
 
 namespace portacl::companion {
 

@@ -6,7 +6,6 @@
 
 #include "ops/affine_grid_params.h"
 #include "ops/call.h"
-#include "ops/kernels.h"
 #include "ops/plan.h"
 #include "ops/select_kernel.h"
 #include "ops/table_limit.h"

@@ -15,7 +15,7 @@
 #include "base/status.h"
 #include "base/tensor_desc.h"
 #include "ops/operator_list.h"
-#include "ops/surface.h"
+#include "ops/refusal.h"
 
 namespace portacl::ops {
 

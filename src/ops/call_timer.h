@@ -37,7 +37,7 @@ class CallTimer {
 
 // The log of calls (PORTACL_LOG=calls): one line of comma-separated values for each run of an
 // operator, which `portacl cases from-log` reads. docs/cases.md documents the fields. Nothing for a
-// plan that is not logged(). In call_log.cc.
+// plan that is not logged().
 void LogCall(const Plan& plan, double microseconds);
 
 }  // namespace portacl::ops

@@ -10,7 +10,6 @@
 #include "ops/call.h"
 #include "ops/channels_first.h"
 #include "ops/deform_conv_params.h"
-#include "ops/kernels.h"
 #include "ops/plan.h"
 #include "ops/refusal.h"
 #include "ops/select_kernel.h"

@@ -9,7 +9,6 @@
 #include "ops/call.h"
 #include "ops/channels_first.h"
 #include "ops/grid_sampler_params.h"
-#include "ops/kernels.h"
 #include "ops/plan.h"
 #include "ops/select_kernel.h"
 

@@ -1,6 +1,6 @@
 // The lists of kernels, made from the list of operators: the GPU's first, then the vectorised
 // kernels, the reference last.
-#include "ops/kernels.h"
+#include "ops/select_kernel.h"
 
 #include <algorithm>
 #include <memory>

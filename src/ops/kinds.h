@@ -41,4 +41,20 @@
   X(Flag, Flag, bool, int32_t)                           \
   X(Scales, Reals, void, const double*)
 
+// PORTACL_FOR_EACH(MACRO, (a, b), (c, d), ...): MACRO(a, b) MACRO(c, d) ...
+// Up to 40 elements: each scan of the text makes one step.
+#define PORTACL_SCAN(...) PORTACL_SCAN_3(PORTACL_SCAN_3(PORTACL_SCAN_3(__VA_ARGS__)))
+#define PORTACL_SCAN_3(...) PORTACL_SCAN_2(PORTACL_SCAN_2(PORTACL_SCAN_2(__VA_ARGS__)))
+#define PORTACL_SCAN_2(...) PORTACL_SCAN_1(PORTACL_SCAN_1(PORTACL_SCAN_1(__VA_ARGS__)))
+#define PORTACL_SCAN_1(...) __VA_ARGS__
+
+#define PORTACL_FOR_EACH(MACRO, ...) __VA_OPT__(PORTACL_SCAN(PORTACL_FOR_FIRST(MACRO, __VA_ARGS__)))
+#define PORTACL_FOR_FIRST(MACRO, first, ...) \
+  MACRO first __VA_OPT__(PORTACL_FOR_REST PORTACL_NO_ARGUMENTS(MACRO, __VA_ARGS__))
+#define PORTACL_FOR_REST() PORTACL_FOR_FIRST
+#define PORTACL_NO_ARGUMENTS ()
+
+// (a, b) without its parentheses.
+#define PORTACL_BARE(...) __VA_ARGS__
+
 #endif  // PORTACL_OPS_KINDS_H_

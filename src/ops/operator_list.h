@@ -10,7 +10,6 @@
 #include <span>
 #include <string_view>
 
-#include "for_each.h"
 #include "kinds.h"
 
 namespace portacl::ops {

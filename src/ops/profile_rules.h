@@ -7,7 +7,6 @@
 #include "base/status.h"
 #include "ops/operator_list.h"
 #include "ops/refusal.h"
-#include "ops/surface.h"
 
 namespace portacl::ops {
 

@@ -14,9 +14,15 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "ops/settings.h"
-#include "ops/surface.h"
 
 namespace portacl::ops {
+
+// Which API a call came through: accepted arguments and error codes differ.
+enum class Surface {
+  kAclnn,   // two-phase C API, under the current profile
+  kGraph,   // by operator name, under the current profile, aclError codes
+  kNative,  // portacl.h: every extension, no profile
+};
 
 // The kind of rule that a call broke, or why a right call cannot be served (kNoKernel, kNoMemory).
 enum class Rule {

@@ -18,6 +18,7 @@
 #include "base/kernel.h"
 #include "base/status.h"
 #include "cuda/library.h"
+#include "ops/operator_list.h"
 #include "ops/plan.h"
 #include "ops/refusal.h"
 #include "ops/settings.h"
@@ -28,6 +29,27 @@ namespace portacl::ops {
 
 template <class Params>
 using KernelList = std::vector<const base::Kernel<Params>*>;  // best first, "ref" last
+
+// The kernels of every operator: a list for each kind of parameters. In kernels.cc.
+template <class Params>
+const KernelList<Params>& KernelsFor();
+
+// Operators with the same parameters share a list.
+#define PORTACL_OPERATOR(Name, name, Checks, Params) \
+  struct Params;                                     \
+  template <>                                        \
+  const KernelList<Params>& KernelsFor<Params>();
+#include "ops/operator_list.inc"
+
+struct KernelState {
+  std::string name;
+  bool available;  // this CPU can run it
+  std::span<const char* const> paths;
+  std::span<const char* const> variants;
+};
+
+// An operator's kernels for CPUs, best first. In kernels.cc.
+std::vector<KernelState> KernelsOf(Op op);
 
 // The names of the kernels that this CPU can run, of any operator. In kernels.cc.
 std::vector<std::string> AvailableImpls();

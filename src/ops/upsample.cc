@@ -10,7 +10,6 @@
 
 #include "ops/call.h"
 #include "ops/channels_first.h"
-#include "ops/kernels.h"
 #include "ops/nearest_axis.h"
 #include "ops/plan.h"
 #include "ops/resample_axis.h"
