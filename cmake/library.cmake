@@ -9,7 +9,7 @@ if(PORTACL_SCALAR)
 endif()
 
 # These sources take long to compile. Each is compiled twice, each time for half of the element
-# types: src/cpu/vector/elements.h.
+# types: src/cpu/vector/highway.h.
 set(PORTACL_SPLIT_BY_ELEMENT
   cpu/grid_sampler/grid_sampler_2d_backward_slab.cc
   cpu/grid_sampler/grid_sampler_2d_slab.cc

@@ -18,11 +18,10 @@
 #include "cpu/grid_sampler/grid_sampler_2d_backward_strip-inl.h"
 #include "cpu/grid_sampler/grid_sampler_2d_taps-inl.h"
 #include "cpu/grid_sampler/grid_sampler_backward-inl.h"
-#include "cpu/grid_sampler/grid_sampler_backward_plan.h"
 #include "cpu/grid_sampler/grid_sampler_gather-inl.h"
 #include "cpu/grid_sampler/grid_sampler_paths-inl.h"
+#include "cpu/grid_sampler/grid_sampler_plan.h"
 #include "cpu/machine/fetch.h"
-#include "cpu/vector/elements.h"
 #include "runtime/parallel.h"
 
 #if PORTACL_HWY_TARGET

@@ -30,7 +30,7 @@
 #include <cstdint>
 
 #include "cpu/grid_sampler/grid_sampler_2d_taps-inl.h"
-#include "cpu/grid_sampler/grid_sampler_backward_plan.h"
+#include "cpu/grid_sampler/grid_sampler_plan.h"
 #include "cpu/vector/channel_tree-inl.h"
 #include "cpu/vector/highway.h"
 #include "cpu/vector/simd-inl.h"

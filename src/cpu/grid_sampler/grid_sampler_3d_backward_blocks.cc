@@ -14,7 +14,6 @@
 #include "cpu/grid_sampler/grid_sampler_backward-inl.h"
 #include "cpu/grid_sampler/grid_sampler_paths-inl.h"
 #include "cpu/vector/channel_tree-inl.h"
-#include "cpu/vector/elements.h"
 #include "cpu/vector/transpose-inl.h"
 #include "runtime/parallel.h"
 

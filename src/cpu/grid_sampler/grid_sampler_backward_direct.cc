@@ -14,7 +14,6 @@
 #include "cpu/machine/fetch.h"
 #include "cpu/machine/machine.h"
 #include "cpu/vector/channel_tree-inl.h"
-#include "cpu/vector/elements.h"
 
 #if PORTACL_HWY_TARGET
 HWY_BEFORE_NAMESPACE();

@@ -1,6 +1,6 @@
 // Plans of the gradients on images and volumes: the path, its strips, blocks and slots, and their
 // scratch. The file is long because the conditions of all paths are read side by side.
-#include "cpu/grid_sampler/grid_sampler_backward_plan.h"
+#include "cpu/grid_sampler/grid_sampler_plan.h"
 
 #include <algorithm>
 #include <array>

@@ -18,7 +18,6 @@
 #include "cpu/grid_sampler/grid_sampler_tap_batch-inl.h"
 #include "cpu/machine/fetch.h"
 #include "cpu/machine/machine.h"
-#include "cpu/vector/elements.h"
 #include "cpu/vector/simd-inl.h"
 
 #if PORTACL_HWY_TARGET

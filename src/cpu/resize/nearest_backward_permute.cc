@@ -9,7 +9,6 @@
 #include <cstdint>
 
 #include "cpu/resize/nearest_backward_tile-inl.h"
-#include "cpu/vector/elements.h"
 #include "cpu/vector/simd-inl.h"
 
 #if PORTACL_HWY_TARGET
