@@ -6,7 +6,7 @@
 #include <variant>
 #include <vector>
 
-#include "cpu/resize/nearest_backward_plan.h"
+#include "cpu/resize/nearest_plan.h"
 #include "ops/listed_kernels.h"
 #include "ops/upsample_nearest_exact_params.h"
 #include "support/nearest_kernels.h"

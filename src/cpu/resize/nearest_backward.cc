@@ -37,8 +37,8 @@
 #include "base/round_up.h"
 #include "cpu/machine/machine.h"
 #include "cpu/machine/pages.h"
-#include "cpu/resize/nearest_backward_plan.h"
 #include "cpu/resize/nearest_backward_tile-inl.h"
+#include "cpu/resize/nearest_plan.h"
 #include "cpu/vector/simd-inl.h"
 #include "runtime/parallel.h"
 

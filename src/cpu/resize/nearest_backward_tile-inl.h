@@ -14,7 +14,7 @@
 
 #include "base/half.h"
 #include "cpu/machine/fetch.h"
-#include "cpu/resize/nearest_backward_plan.h"
+#include "cpu/resize/nearest_plan.h"
 #include "cpu/vector/highway.h"
 #include "cpu/vector/simd-inl.h"
 #include "ops/upsample_nearest_exact_params.h"
