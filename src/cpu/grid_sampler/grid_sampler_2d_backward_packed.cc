@@ -9,7 +9,6 @@
 #include <type_traits>
 
 #include "base/dispatch.h"
-#include "cpu/grid_sampler/grid_sampler_2d_backward_slab-inl.h"
 #include "cpu/grid_sampler/grid_sampler_2d_backward_strip-inl.h"
 #include "cpu/grid_sampler/grid_sampler_gather-inl.h"
 #include "cpu/grid_sampler/grid_sampler_paths-inl.h"

@@ -13,13 +13,13 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "cpu/grid_sampler/grid_sampler_2d_backward_strip-inl.h"
 #include "cpu/grid_sampler/grid_sampler_layout.h"
 #include "cpu/grid_sampler/grid_sampler_paths-inl.h"
 #include "cpu/grid_sampler/grid_sampler_plan.h"
 #include "cpu/grid_sampler/grid_sampler_point-inl.h"
 #include "cpu/machine/machine.h"
 #include "cpu/vector/simd-inl.h"
+#include "cpu/vector/transpose-inl.h"
 #include "ops/grid_sampler_params.h"
 #include "runtime/parallel.h"
 

@@ -14,7 +14,6 @@
 #include <cstring>
 
 #include "base/dispatch.h"
-#include "cpu/grid_sampler/grid_sampler_2d_backward_slab-inl.h"
 #include "cpu/grid_sampler/grid_sampler_2d_backward_strip-inl.h"
 #include "cpu/grid_sampler/grid_sampler_2d_taps-inl.h"
 #include "cpu/grid_sampler/grid_sampler_backward-inl.h"
@@ -28,6 +27,97 @@
 HWY_BEFORE_NAMESPACE();
 namespace portacl::cpu::HWY_NAMESPACE {
 namespace {
+
+using Params = ops::GridSampler2DBackwardParams;
+using Shape = ops::GridSampler2DShape;
+
+// ---- a call -------------------------------------------------------------------------------------
+
+// One image's part of the workspace, see SlabGeometry.
+template <class F>
+struct ImageScratch {
+  F* x;
+  F* y;
+  int32_t* index;         // null if there is one strip
+  int32_t* strip_ranges;  // in the memory of `index`: the first and last strip of each group,
+  int32_t* group_lists;   // then the lists of groups
+  int32_t* cursor;
+  F* partial;
+  F* gathered;
+};
+
+// Images that are computed together: image first + i has scratch memory scratch + i.
+struct ImageRange {
+  int64_t first;
+  int64_t count;
+  int64_t scratch;
+};
+
+// One call. A stage of an image reads it and the scratch of that image.
+template <class T>
+struct SlabCall {
+  using F = base::ComputeType<T>;
+
+  SlabCall(const Params& params, const SlabGeometry& cut, void* workspace)
+      : p(params),
+        s(params.shape),
+        g(cut),
+        memory(static_cast<unsigned char*>(workspace)),
+        geometry(PointGeometryOf<F>(s)),
+        grid_at(GridPointsOf(s, p.grid_stride)),
+        slopes(p.want_grid_grad && s.interpolation != ops::Interpolation::kNearest) {}
+
+  const T* GridOf(int64_t n) const { return static_cast<const T*>(p.grid) + n * p.grid_stride[0]; }
+
+  ImageScratch<F> ScratchOf(const ImageRange& images, int64_t i) const {
+    const int64_t slot = images.scratch + i;
+    unsigned char* base = memory + g.image_offset + static_cast<uint64_t>(slot) * g.image_bytes;
+    const int64_t groups = (g.points + int64_t{kGroup} - 1) / int64_t{kGroup};
+    auto* index = g.strips > 1 ? reinterpret_cast<int32_t*>(base + g.index_offset) : nullptr;
+    return {reinterpret_cast<F*>(base + g.x_offset),
+            reinterpret_cast<F*>(base + g.y_offset),
+            index,
+            index,
+            index != nullptr ? index + 2 * groups : nullptr,
+            reinterpret_cast<int32_t*>(base + g.cursor_offset),
+            reinterpret_cast<F*>(base + g.partial_offset),
+            reinterpret_cast<F*>(base + g.gathered_offset)};
+  }
+
+  F* SlabOf(int slot) const {
+    return reinterpret_cast<F*>(memory + static_cast<uint64_t>(slot) * g.slab_bytes);
+  }
+
+  // A stage: body(begin, end) over ranges of [0, count), on all threads unless each has an image.
+  template <class Body>
+  void Loop(int64_t count, const Body& body) const {
+    if (g.by_image) {
+      body(0, count);
+    } else {
+      runtime::ParallelFor(count, 1, body);
+    }
+  }
+
+  // body(i, chunk, first point, last point) for every chunk of points of the i-th of these images.
+  template <class Body>
+  void ForChunks(const ImageRange& images, const Body& body) const {
+    Loop(images.count * g.chunks, [&](int64_t begin, int64_t end) {
+      for (int64_t at = begin; at < end; ++at) {
+        const int64_t chunk = at % g.chunks;
+        const int64_t first = chunk * g.chunk_points;
+        body(at / g.chunks, chunk, first, std::min(first + g.chunk_points, g.points));
+      }
+    });
+  }
+
+  const Params& p;
+  const Shape& s;
+  const SlabGeometry& g;
+  unsigned char* memory;
+  PointGeometry<F> geometry;
+  PointStrides grid_at;
+  bool slopes;  // gridGrad is wanted and not identically 0
+};
 
 // ---- where points are ---------------------------------------------------------------------------
 
@@ -352,15 +442,12 @@ class PointLister {
   }
 
   const SlabCall<T>& call_;
-  const ops::GridSampler2DShape& s_;
+  const Shape& s_;
   const SlabGeometry& g_;
   const PointGeometry<F>& geometry_;
   const T* grid_;
   const ImageScratch<F> scratch_;
 };
-
-using Params = ops::GridSampler2DBackwardParams;
-using ops::Interpolation;
 
 // gradOutput of points, from a PointBlock. Successive points of a list need no list.
 template <class T, int L, class F = base::ComputeType<T>>
@@ -554,7 +641,7 @@ class Backward {
                              .sums = p_.want_input_grad,
                              .stream = g_.stream};
     LoadSlab<L, T>(p_, cells, slab);
-    if (job.count > 0) Pass<L>()(job);
+    if (job.count > 0) PassOf<F>(s_.interpolation, L, p_.want_input_grad, call_.slopes)(job);
     if (p_.want_input_grad) FlushSlab<L, T>(p_, cells, slab);
   }
 
@@ -579,21 +666,9 @@ class Backward {
     job->count = ends[strip] - first;
   }
 
-  template <int L>
-  StripPass<F> Pass() const {
-    switch (s_.interpolation) {
-      case Interpolation::kNearest:
-        return NearestPass<F>(L);
-      case Interpolation::kBilinear:
-        return BilinearPass<F>(L, p_.want_input_grad, call_.slopes);
-      default:
-        return BicubicPass<F>(L, p_.want_input_grad, call_.slopes);
-    }
-  }
-
   SlabCall<T> call_;
   const Params& p_;
-  const ops::GridSampler2DShape& s_;
+  const Shape& s_;
   const SlabGeometry& g_;
   PointStrides grad_output_at_;
 };

@@ -1,5 +1,5 @@
-// The inner pass of the grid sampler backward kernels: all points of one row strip, one channel
-// block, on a slab of pixel-major scratch. Declares the job and, per target, runs it.
+// Slabs of the grid sampler's gradients, and the pass over them: all points of one row strip, one
+// channel block, on pixel-major scratch. Per target.
 //
 // The slab of a strip of rows [s, s + S) of a plane of width W, a cell per pixel:
 //
@@ -26,12 +26,13 @@
 #define PORTACL_CPU_GRID_SAMPLER_2D_BACKWARD_STRIP_INL_H_
 #endif
 
-#include <algorithm>
+#include <hwy/cache_control.h>
+
 #include <cstdint>
 
-#include "cpu/grid_sampler/grid_sampler_2d_taps-inl.h"
+#include "base/half.h"
+#include "cpu/grid_sampler/grid_sampler_layout.h"
 #include "cpu/grid_sampler/grid_sampler_plan.h"
-#include "cpu/vector/channel_tree-inl.h"
 #include "cpu/vector/highway.h"
 #include "cpu/vector/simd-inl.h"
 #include "cpu/vector/transpose-inl.h"
@@ -65,14 +66,10 @@ struct StripJob : SlabPoints<F> {
 template <class F>
 using StripPass = void (*)(const StripJob<F>& job);
 
-// The pass for L lanes (4, 8, kBlockChannels) of F (float, double) and a mask with at least one
-// gradient; for nearest the mask of inputGrad alone.
+// The pass for some lanes (4, 8, kBlockChannels) of F (float, double) and a mask with at least one
+// gradient; in nearest mode the mask is inputGrad alone.
 template <class F>
-StripPass<F> BilinearPass(int lanes, bool input_grad, bool grid_grad);
-template <class F>
-StripPass<F> BicubicPass(int lanes, bool input_grad, bool grid_grad);
-template <class F>
-StripPass<F> NearestPass(int lanes);
+StripPass<F> PassOf(ops::Interpolation interpolation, int lanes, bool input_grad, bool grid_grad);
 
 // Vectors of a pass have at most 256 bits. On a Zen 4, 512-bit loads from cells that were just
 // stored made the whole pass take 1.4 times as long. Sums that stay in registers may be
@@ -97,63 +94,79 @@ struct Cell {
   static constexpr int kVectors = L / kLanes;
 };
 
-template <template <class> class Pass, class F, bool kInput, bool kGrid>
-StripPass<F> PassOfLanes(int lanes) {
-  switch (lanes) {
-    case 4:
-      return Pass<Cell<F, 4, kInput, kGrid>>::Run;
-    case 8:
-      return Pass<Cell<F, 8, kInput, kGrid>>::Run;
-    default:
-      return Pass<Cell<F, kBlockChannels, kInput, kGrid>>::Run;
-  }
-}
-
-template <template <class> class Pass, class F>
-StripPass<F> PassOf(int lanes, bool input_grad, bool grid_grad) {
-  if (!grid_grad) return PassOfLanes<Pass, F, true, false>(lanes);
-  return input_grad ? PassOfLanes<Pass, F, true, true>(lanes)
-                    : PassOfLanes<Pass, F, false, true>(lanes);
-}
-
-// Runs part(r, x, y) for every vector of a block, and stores the totals of x and y if wanted.
-template <class Cell, class Part>
-HWY_INLINE void ForBlock(const Part& part, typename Cell::F* HWY_RESTRICT totals) {
-  const typename Cell::Tag d;
-  auto x = hn::Zero(d);
-  auto y = hn::Zero(d);
-  if constexpr (Cell::kGridGrad) {
-    SumTree<Cell::kVectors, Cell::kVectors, 0, 1>(part, x, y);
-    StoreTreeSums(d, x, y, totals);
-  } else {
-    for (int r = 0; r < Cell::kVectors; ++r) part(r, x, y);
-  }
-}
-
 // sums += weight * g on one vector of a cell.
 template <class D, class F, class V = hn::Vec<D>>
 HWY_INLINE void AddTo(D d, F* HWY_RESTRICT sums, V weight, V g) {
   hn::Store(hn::MulAdd(weight, g, hn::Load(d, sums)), d, sums);
 }
 
-// Goes through the job's points in groups: prepare(first) computes what a group's points need,
-// point(k, g) adds point k of the group with its gradOutput lanes g.
-template <class Cell, class Prepare, class Point>
-HWY_INLINE void ForGroups(const StripJob<typename Cell::F>& job, const Prepare& prepare,
-                          const Point& point) {
-  HWY_ALIGN typename Cell::F g[kGroup * Cell::L];
-  constexpr int64_t kSize = int64_t{kGroup};
-  const bool listed = job.groups != nullptr;
-  const int64_t groups = listed ? job.count : (job.count + kSize - 1) / kSize;
-  const int64_t end = listed ? job.points : job.count;
-  for (int64_t i = 0; i < groups; ++i) {
-    const int64_t first = (listed ? int64_t{job.groups[i]} : i) * kSize;
-    const int64_t count = std::min(kSize, end - first);
-    prepare(first);
-    job.fetch(job.fetch_source, job.first + first,
-              job.index == nullptr ? nullptr : job.index + first, count, g);
-    for (int64_t k = 0; k < count; ++k) point(k, g + k * Cell::L);
+// ---- the slab -----------------------------------------------------------------------------------
+
+// A channel block of rows of an image in a slab.
+struct SlabBlock {
+  int64_t n;
+  int64_t first_channel;
+  int64_t channels;
+  int64_t pitch;      // cells of a row
+  int64_t first_row;  // own rows
+  int64_t end_row;
+  int64_t halo_end;  // the first row behind the slab
+  bool values;       // halves that a cell has
+  bool sums;
+  bool stream;  // inputGrad is written past the caches
+
+  int64_t CellSize(int64_t lanes) const { return lanes * (int64_t{values} + int64_t{sums}); }
+};
+
+// Values of the own and halo rows, zeros in cells outside the image and in the own rows' sums.
+template <int L, class T, class F = base::ComputeType<T>>
+void LoadSlab(const ops::GridSampler2DBackwardParams& p, const SlabBlock& block, F* slab) {
+  const auto& s = p.shape;
+  const int64_t cell = block.CellSize(L);
+  const int64_t row_size = block.pitch * cell;
+  if (!block.values) {
+    Clear(slab + 2 * row_size, (block.end_row - block.first_row) * row_size);
+    return;
   }
+  Clear(slab, 2 * row_size);
+  const T* base = static_cast<const T*>(p.input) + block.n * p.input_stride[0] +
+                  block.first_channel * p.input_stride[1];
+  for (int64_t y = block.first_row; y < block.halo_end; ++y) {
+    F* row = slab + (y - block.first_row + 2) * row_size;
+    if (y >= s.h) {
+      Clear(row, row_size);
+      continue;
+    }
+    Clear(row, cell);
+    Clear(row + (s.w + 1) * cell, cell);
+    const Planar<const T> from = {base + y * p.input_stride[2], p.input_stride[1],
+                                  s.w == 1 ? 1 : p.input_stride[3], block.channels, s.w};
+    if (block.sums) {
+      ReadPixels<T, L, Beside::kZeros>(from, row + cell, cell);
+    } else {
+      ReadPixels<T, L>(from, row + cell, cell);
+    }
+  }
+}
+
+// The own rows' sums, to inputGrad.
+template <int L, class T, class F = base::ComputeType<T>>
+void FlushSlab(const ops::GridSampler2DBackwardParams& p, const SlabBlock& block, const F* slab) {
+  const auto& s = p.shape;
+  const int64_t cell = block.CellSize(L);
+  const F* sums = slab + (block.values ? L : 0);
+  T* base = static_cast<T*>(p.input_grad) + block.n * p.input_grad_stride[0] +
+            block.first_channel * p.input_grad_stride[1];
+  for (int64_t y = block.first_row; y < block.end_row; ++y) {
+    const Planar<T> to = {base + y * p.input_grad_stride[2],
+                          p.input_grad_stride[1],
+                          s.w == 1 ? 1 : p.input_grad_stride[3],
+                          block.channels,
+                          s.w,
+                          block.stream};
+    WritePixels<T, L>(sums + ((y - block.first_row + 2) * block.pitch + 1) * cell, cell, to);
+  }
+  if (block.stream) hwy::FlushStream();
 }
 
 }  // namespace portacl::cpu::HWY_NAMESPACE

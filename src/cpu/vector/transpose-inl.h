@@ -1,5 +1,5 @@
 // Planar memory <-> pixel-major scratch: square transposes in registers, and the row copies of the
-// slabs (grid_sampler_2d_backward_slab-inl.h) built on them. Per target.
+// slabs (grid_sampler_2d_backward_strip-inl.h) built on them. Per target.
 //
 //   planar:  channel c of pixel x at  base + c * channel_stride + x * pixel_stride   (type T)
 //   pixels:  pixel x at               base + x * step, `L` lanes, missing channels 0 (compute type)
