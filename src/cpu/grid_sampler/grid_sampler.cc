@@ -23,9 +23,29 @@ std::optional<GridSampler2DPlan> Plan2D(const ops::GridSampler2DParams& params,
   return PlanGridSampler2D(params, kHasFloatWindows, path);
 }
 
+// Whether a path's short calls are over before 512-bit vectors are fast.
+template <class Params, class Way>
+inline constexpr bool kIsShort = std::is_same_v<Way, PaddedGeometry> ||
+                                 (std::is_same_v<Params, ops::GridSampler2DParams> &&
+                                  std::is_same_v<Way, PointGathers>);
+
+template <class Params, class Way>
+void RunWay(const Params& params, const Way& way, void* workspace) {
+// AVX2 is compiled before this target, except if it is the baseline (-march=znver3).
+#if HWY_TARGET == HWY_AVX3 && (HWY_TARGETS & HWY_AVX2) && HWY_STATIC_TARGET != HWY_AVX2
+  if constexpr (kIsShort<Params, Way>) {
+    const auto& s = params.shape;
+    if (IsOverBeforeWideVectorsAreFast(s.n * s.c * s.oh * s.ow)) {
+      return N_AVX2::RunPath(params, way, workspace);
+    }
+  }
+#endif
+  RunPath(params, way, workspace);
+}
+
 template <class Params, class Plan>
 void Run(const Params& params, const Plan& plan, void* workspace) {
-  std::visit([&](const auto& way) { RunPath(params, way, workspace); }, plan.way);
+  std::visit([&](const auto& way) { RunWay(params, way, workspace); }, plan.way);
 }
 
 constexpr auto& Run2D = Run<ops::GridSampler2DParams, GridSampler2DPlan>;

@@ -574,13 +574,6 @@ void RunImage(const Params& p, int64_t n, const PaddedGeometry& planes, float* s
 }  // namespace
 
 void RunPath(const Params& p, const PaddedGeometry& planes, void* workspace) {
-// Compiled before this target, except if it is the baseline (-march=znver3).
-#if HWY_TARGET == HWY_AVX3 && (HWY_TARGETS & HWY_AVX2) && HWY_STATIC_TARGET != HWY_AVX2
-  const ops::GridSampler2DShape& s = p.shape;
-  if (IsOverBeforeWideVectorsAreFast(s.n * s.c * s.oh * s.ow)) {
-    return N_AVX2::RunPath(p, planes, workspace);
-  }
-#endif
   const auto run = [&](int slot, int64_t first, int64_t last) {
     float* const memory = static_cast<float*>(workspace) + slot * planes.image;
     for (int64_t n = first; n < last; ++n) {

@@ -13,7 +13,6 @@
 #include <cstdint>
 #include <cstring>
 
-#include "base/dispatch.h"
 #include "cpu/grid_sampler/grid_sampler_2d_backward_strip-inl.h"
 #include "cpu/grid_sampler/grid_sampler_2d_taps-inl.h"
 #include "cpu/grid_sampler/grid_sampler_backward-inl.h"
@@ -679,17 +678,7 @@ template <class T>
 void RunElements(const Params& p, const SlabGeometry& slabs, void* workspace) {
   Backward<T>(p, slabs, workspace).Run();
 }
-#define PORTACL_RUN(T) void RunElements<T>(const Params&, const SlabGeometry&, void*)
-PORTACL_OF_ELEMENTS(PORTACL_RUN);
-#undef PORTACL_RUN
-
-#if PORTACL_FIRST_ELEMENTS
-void RunPath(const Params& p, const SlabGeometry& slabs, void* workspace) {
-  base::DispatchFloating(p.shape.dtype, [&](auto tag) {
-    RunElements<typename decltype(tag)::type>(p, slabs, workspace);
-  });
-}
-#endif
+PORTACL_PATH_OF_ELEMENTS(Params, SlabGeometry)
 
 }  // namespace portacl::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

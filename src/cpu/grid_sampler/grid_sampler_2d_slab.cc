@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <bit>
 
-#include "base/dispatch.h"
 #include "cpu/grid_sampler/grid_sampler_2d_taps-inl.h"
 #include "cpu/grid_sampler/grid_sampler_gather-inl.h"
 #include "cpu/grid_sampler/grid_sampler_paths-inl.h"
@@ -267,17 +266,7 @@ template <class T>
 void RunElements(const Params& p, const SamplingGeometry& slabs, void* workspace) {
   Sampling<T>(p, slabs, workspace).Run();
 }
-#define PORTACL_RUN(T) void RunElements<T>(const Params&, const SamplingGeometry&, void*)
-PORTACL_OF_ELEMENTS(PORTACL_RUN);
-#undef PORTACL_RUN
-
-#if PORTACL_FIRST_ELEMENTS
-void RunPath(const Params& p, const SamplingGeometry& slabs, void* workspace) {
-  base::DispatchFloating(p.shape.dtype, [&](auto tag) {
-    RunElements<typename decltype(tag)::type>(p, slabs, workspace);
-  });
-}
-#endif
+PORTACL_PATH_OF_ELEMENTS(Params, SamplingGeometry)
 
 }  // namespace portacl::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/dispatch.h"
 #include "cpu/grid_sampler/grid_sampler_2d_backward_strip-inl.h"
 #include "cpu/grid_sampler/grid_sampler_3d_blocks-inl.h"
 #include "cpu/grid_sampler/grid_sampler_backward-inl.h"
@@ -344,17 +343,7 @@ void RunElements(const Params& p, const SummedBlocks& plan, void* workspace) {
     });
   });
 }
-#define PORTACL_RUN(T) void RunElements<T>(const Params&, const SummedBlocks&, void*)
-PORTACL_OF_ELEMENTS(PORTACL_RUN);
-#undef PORTACL_RUN
-
-#if PORTACL_FIRST_ELEMENTS
-void RunPath(const Params& p, const SummedBlocks& plan, void* workspace) {
-  base::DispatchFloating(p.shape.dtype, [&](auto tag) {
-    RunElements<typename decltype(tag)::type>(p, plan, workspace);
-  });
-}
-#endif
+PORTACL_PATH_OF_ELEMENTS(Params, SummedBlocks)
 
 }  // namespace portacl::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <type_traits>
 
-#include "base/dispatch.h"
 #include "cpu/grid_sampler/grid_sampler_backward-inl.h"
 #include "cpu/grid_sampler/grid_sampler_paths-inl.h"
 #include "cpu/machine/fetch.h"
@@ -188,7 +187,8 @@ void RunPairs(const Params& p, const PointChunks& chunks) {
 }  // namespace
 
 template <class T, class Params>
-void RunElements(const Params& p, const PointGathers& gathers) {
+void RunElements(const Params& p, const PointGathers& gathers, void* /*workspace*/) {
+  if (p.shape.interpolation == Interpolation::kBicubic) return RunCubicGridGrad(p, gathers);
   if (p.shape.interpolation == Interpolation::kNearest) {
     RunOverChunks<NoGridGrad<Params, T>>(p, gathers.chunks);
   } else if (!gathers.pairs) {
@@ -199,33 +199,8 @@ void RunElements(const Params& p, const PointGathers& gathers) {
     RunPairs<Params, T, false>(p, gathers.chunks);
   }
 }
-#define PORTACL_RUN_2D(T) \
-  void RunElements<T>(const ops::GridSampler2DBackwardParams&, const PointGathers&)
-#define PORTACL_RUN_3D(T) \
-  void RunElements<T>(const ops::GridSampler3DBackwardParams&, const PointGathers&)
-PORTACL_OF_ELEMENTS(PORTACL_RUN_2D);
-PORTACL_OF_ELEMENTS(PORTACL_RUN_3D);
-#undef PORTACL_RUN_2D
-#undef PORTACL_RUN_3D
-
-#if PORTACL_FIRST_ELEMENTS
-template <class Params>
-static void RunGridGrad(const Params& p, const PointGathers& gathers) {
-  if (p.shape.interpolation == Interpolation::kBicubic) return RunCubicGridGrad(p, gathers);
-  base::DispatchFloating(p.shape.dtype,
-                         [&](auto tag) { RunElements<typename decltype(tag)::type>(p, gathers); });
-}
-
-void RunPath(const ops::GridSampler2DBackwardParams& p, const PointGathers& gathers,
-             void* /*workspace*/) {
-  RunGridGrad(p, gathers);
-}
-
-void RunPath(const ops::GridSampler3DBackwardParams& p, const PointGathers& gathers,
-             void* /*workspace*/) {
-  RunGridGrad(p, gathers);
-}
-#endif  // PORTACL_FIRST_ELEMENTS
+PORTACL_PATH_OF_ELEMENTS(ops::GridSampler2DBackwardParams, PointGathers)
+PORTACL_PATH_OF_ELEMENTS(ops::GridSampler3DBackwardParams, PointGathers)
 
 }  // namespace portacl::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -11,7 +11,6 @@
 #include <limits>
 #include <type_traits>
 
-#include "base/dispatch.h"
 #include "cpu/grid_sampler/grid_sampler_gather-inl.h"
 #include "cpu/grid_sampler/grid_sampler_paths-inl.h"
 #include "cpu/grid_sampler/grid_sampler_source-inl.h"
@@ -559,43 +558,15 @@ void SampleBy(const Params& p, const PointChunks& chunks) {
 }  // namespace
 
 template <class T, class Params>
-void RunElements(const Params& p, const PointGathers& g) {
+void RunElements(const Params& p, const PointGathers& g, void* /*workspace*/) {
   if (!g.pairs) return SampleBy<T, false, false>(p, g.chunks);
   if constexpr (kAxesOf<Params> == 2) {
     if (g.joined) return SampleBy<T, true, true>(p, g.chunks);
   }
   SampleBy<T, true, false>(p, g.chunks);
 }
-#define PORTACL_RUN_2D(T) void RunElements<T>(const ops::GridSampler2DParams&, const PointGathers&)
-#define PORTACL_RUN_3D(T) void RunElements<T>(const ops::GridSampler3DParams&, const PointGathers&)
-PORTACL_OF_ELEMENTS(PORTACL_RUN_2D);
-PORTACL_OF_ELEMENTS(PORTACL_RUN_3D);
-#undef PORTACL_RUN_2D
-#undef PORTACL_RUN_3D
-
-#if PORTACL_FIRST_ELEMENTS
-template <class Params>
-static void Sample(const Params& p, const PointGathers& gathers) {
-  base::DispatchFloating(p.shape.dtype,
-                         [&](auto tag) { RunElements<typename decltype(tag)::type>(p, gathers); });
-}
-
-void RunPath(const ops::GridSampler2DParams& p, const PointGathers& gathers, void* workspace) {
-  static_cast<void>(workspace);
-// Compiled before this target, except if it is the baseline (-march=znver3).
-#if HWY_TARGET == HWY_AVX3 && (HWY_TARGETS & HWY_AVX2) && HWY_STATIC_TARGET != HWY_AVX2
-  const ops::GridSampler2DShape& s = p.shape;
-  if (IsOverBeforeWideVectorsAreFast(s.n * s.c * s.oh * s.ow)) {
-    return N_AVX2::RunPath(p, gathers, workspace);
-  }
-#endif
-  Sample(p, gathers);
-}
-
-void RunPath(const ops::GridSampler3DParams& p, const PointGathers& gathers, void* /*workspace*/) {
-  Sample(p, gathers);
-}
-#endif  // PORTACL_FIRST_ELEMENTS
+PORTACL_PATH_OF_ELEMENTS(ops::GridSampler2DParams, PointGathers)
+PORTACL_PATH_OF_ELEMENTS(ops::GridSampler3DParams, PointGathers)
 
 }  // namespace portacl::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -217,7 +217,7 @@ void SumTilePermuted(const Params& p, const NearestBackwardKernelPlan& plan, con
 
 #define PORTACL_SUM(T) \
   void SumTilePermuted(const Params&, const NearestBackwardKernelPlan&, const Tile<T>&)
-PORTACL_OF_ELEMENTS(PORTACL_SUM);
+PORTACL_OF_ELEMENTS(PORTACL_SUM)
 #undef PORTACL_SUM
 
 }  // namespace portacl::cpu::HWY_NAMESPACE

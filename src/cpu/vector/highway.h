@@ -72,32 +72,37 @@
 #define PORTACL_INLINE_LAMBDA HWY_ATTR __attribute__((always_inline))
 
 // Files that compile for long are compiled twice, each time for two of the four element types
-// (PORTACL_SPLIT_BY_ELEMENT in cmake/library.cmake). Such a file ends with
+// (PORTACL_SPLIT_BY_ELEMENT in cmake/library.cmake). Such a file of a path ends with
 //
 //   // Not in an anonymous namespace.
-//   template <class T> void RunElements(const Params&, ...) { ... }
-//   #define PORTACL_RUN(T) void RunElements<T>(const Params&, ...)
-//   PORTACL_OF_ELEMENTS(PORTACL_RUN);
-//   #if PORTACL_FIRST_ELEMENTS
-//   // what calls RunElements<T>, of every T
-//   #endif
+//   template <class T> void RunElements(const Params&, const Plan&, void* workspace) { ... }
+//   PORTACL_PATH_OF_ELEMENTS(Params, Plan)  // RunPath(), which calls it
 #ifdef PORTACL_ELEMENTS_OF_16_BITS
-#define PORTACL_FIRST_ELEMENTS 0
-#define PORTACL_OF_ELEMENTS(Declaration)          \
-  extern template Declaration(float);             \
-  extern template Declaration(double);            \
-  template Declaration(::portacl::base::Float16); \
-  template Declaration(::portacl::base::BFloat16)
+#define PORTACL_OF_ELEMENTS(Declaration, ...)                                \
+  extern template Declaration(float __VA_OPT__(, ) __VA_ARGS__);             \
+  extern template Declaration(double __VA_OPT__(, ) __VA_ARGS__);            \
+  template Declaration(::portacl::base::Float16 __VA_OPT__(, ) __VA_ARGS__); \
+  template Declaration(::portacl::base::BFloat16 __VA_OPT__(, ) __VA_ARGS__);
+#define PORTACL_RUN_PATH(Params, Plan)
 #else
-#define PORTACL_FIRST_ELEMENTS 1
-#define PORTACL_OF_ELEMENTS(Declaration)                 \
-  template Declaration(float);                           \
-  template Declaration(double);                          \
-  extern template Declaration(::portacl::base::Float16); \
-  extern template Declaration(::portacl::base::BFloat16)
+#define PORTACL_OF_ELEMENTS(Declaration, ...)                                       \
+  template Declaration(float __VA_OPT__(, ) __VA_ARGS__);                           \
+  template Declaration(double __VA_OPT__(, ) __VA_ARGS__);                          \
+  extern template Declaration(::portacl::base::Float16 __VA_OPT__(, ) __VA_ARGS__); \
+  extern template Declaration(::portacl::base::BFloat16 __VA_OPT__(, ) __VA_ARGS__);
+#define PORTACL_RUN_PATH(Params, Plan)                               \
+  void RunPath(const Params& p, const Plan& plan, void* workspace) { \
+    base::DispatchFloating(p.shape.dtype, [&](auto tag) {            \
+      RunElements<typename decltype(tag)::type>(p, plan, workspace); \
+    });                                                              \
+  }
 #endif
+#define PORTACL_RUN_ELEMENTS(T, Params, Plan) void RunElements<T>(const Params&, const Plan&, void*)
+#define PORTACL_PATH_OF_ELEMENTS(Params, Plan)            \
+  PORTACL_OF_ELEMENTS(PORTACL_RUN_ELEMENTS, Params, Plan) \
+  PORTACL_RUN_PATH(Params, Plan)
 
-#include "base/half.h"
+#include "base/dispatch.h"
 #include "cpu/machine/machine.h"
 
 // Includes HWY_TARGET_INCLUDE, and thereby this file, once for every target but the static one.
