@@ -13,7 +13,7 @@ endif()
 set(PORTACL_SPLIT_BY_ELEMENT
   cpu/grid_sampler/grid_sampler_2d_backward_slab.cc
   cpu/grid_sampler/grid_sampler_2d_slab.cc
-  cpu/grid_sampler/grid_sampler_3d_backward_blocks.cc
+  cpu/grid_sampler/grid_sampler_3d_blocks.cc
   cpu/grid_sampler/grid_sampler_backward_direct.cc
   cpu/grid_sampler/grid_sampler_direct.cc
   cpu/resize/nearest_backward_permute.cc)

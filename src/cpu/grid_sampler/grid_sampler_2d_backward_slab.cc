@@ -1,6 +1,6 @@
 // The gradients on slabs: points are sorted into row strips, and strips are summed on pixel-major
 // slabs, one block of channels after the other. The blocks' gridGrad sums are added in order.
-// Volumes have separate code (grid_sampler_3d_backward_blocks.cc): there owners look at all points,
+// Volumes have separate code (grid_sampler_3d_blocks.cc): there owners look at all points,
 // there are no lists, and cells have no frame.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/grid_sampler/grid_sampler_2d_backward_slab.cc"
