@@ -244,25 +244,26 @@ TEST_F(GridSamplerPaths, ManyOwnersHaveCodesOfThePoints) {
   EXPECT_EQ(plan_for(10)->workspace_size, 3 * 1024u);  // 990 points, in whole blocks of 64
   EXPECT_EQ(plan_for(1000)->workspace_size, 3 * 1024u);
   const auto plan = plan_for(1000);
-  EXPECT_EQ(std::get<portacl::cpu::OwnedGeometry>(plan->way).strips.strips, 127);
+  EXPECT_EQ(std::get<portacl::cpu::OwnedParts>(plan->way).slabs, 127);
 }
 
 TEST_F(GridSamplerPaths, StripsOfOwnersAreAllRowsOnce) {
   for (const int64_t rows : {1, 2, 127, 128, 129, 500, 1000, 99991, (1 << 24) - 1, 1 << 24}) {
     for (const int64_t strips : {1, 2, 3, 7, 64, 126, 127}) {
       if (strips > rows) continue;
-      portacl::cpu::OwnedStrips g;
-      g.strips = strips;
-      g.per_row = static_cast<float>(strips) / static_cast<float>(rows);
-      EXPECT_EQ(g.FirstRow(0, rows), 0);
-      EXPECT_EQ(g.FirstRow(strips, rows), rows);
+      portacl::cpu::OwnedParts g;
+      g.slabs = strips;
+      g.image_codes = portacl::cpu::kCodeBlock;
+      g.per_line = static_cast<float>(strips) / static_cast<float>(rows);
+      EXPECT_EQ(g.FirstLineOf(0, rows), 0);
+      EXPECT_EQ(g.FirstLineOf(strips, rows), rows);
       for (int64_t strip = 0; strip < strips; ++strip) {
-        const int64_t first = g.FirstRow(strip, rows);
-        const int64_t end = g.FirstRow(strip + 1, rows);
+        const int64_t first = g.FirstLineOf(strip, rows);
+        const int64_t end = g.FirstLineOf(strip + 1, rows);
         ASSERT_LT(first, end) << strip << " of " << strips << ", " << rows << " rows";
         EXPECT_LE(end - first, rows / strips + 2);
-        EXPECT_EQ(g.StripOf(first), strip);
-        EXPECT_EQ(g.StripOf(end - 1), strip);
+        EXPECT_EQ(g.SlabOf(first), strip);
+        EXPECT_EQ(g.SlabOf(end - 1), strip);
       }
     }
   }
@@ -327,7 +328,7 @@ TEST_F(GridSamplerPaths, NearestModeOfFewChannelsHasOwners) {
     On(kZen4, threads);
     const auto plan = portacl::cpu::PlanGridSampler2DBackward(BackwardParams(shape, kBoth), "");
     if (std::string(plan->path) != "owned") return 0;
-    const int64_t found = std::get<portacl::cpu::OwnedGeometry>(plan->way).strips.strips;
+    const int64_t found = std::get<portacl::cpu::OwnedParts>(plan->way).slabs;
     EXPECT_EQ(plan->workspace_size > 0, found > 3);
     return found;
   };
@@ -697,7 +698,7 @@ TEST_F(GridSamplerPaths, FewPointsOfFewChannelsHaveAnOwner) {
     };
     EXPECT_STREQ(plan(90)->path, "padded");
     ASSERT_STREQ(plan(89)->path, "owned");
-    EXPECT_EQ(std::get<portacl::cpu::OwnedGeometry>(plan(89)->way).strips.strips, 1);
+    EXPECT_EQ(std::get<portacl::cpu::OwnedParts>(plan(89)->way).slabs, 1);
     EXPECT_EQ(plan(89)->workspace_size, 0u);
   }
 }

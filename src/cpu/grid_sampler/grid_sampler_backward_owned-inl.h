@@ -27,13 +27,13 @@ namespace portacl::cpu::HWY_NAMESPACE {
 
 // ---- codes --------------------------------------------------------------------------------------
 
-// Which strips of an image's rows its points touch: a byte for each point, which owners of strips
+// Which slabs of an image's rows its points touch: a byte for each point, which owners of slabs
 // read instead of the points.
 
-// The code of a point is the sum of the strips of its first and its last row, plus 2; 0 if it has
+// The code of a point is the sum of the slabs of its first and its last row, plus 2; 0 if it has
 // no pixel. Fills the codes of image n's points from `first` on, up to `last` and the block's end.
 template <class F, bool kNearest>
-void CodePoints(const ops::GridSampler2DBackwardParams& p, const OwnedStrips& g, int64_t n,
+void CodePoints(const ops::GridSampler2DBackwardParams& p, const OwnedParts& g, int64_t n,
                 int64_t first, int64_t last, uint8_t* codes) {
   const PointTag<F> d;
   const IndexTag<PointTag<F>> di;
@@ -47,10 +47,10 @@ void CodePoints(const ops::GridSampler2DBackwardParams& p, const OwnedStrips& g,
   const VI rows = hn::Set(di, static_cast<int32_t>(p.shape.h));
   const VI columns = hn::Set(di, static_cast<int32_t>(p.shape.w));
   const VI one = hn::Set(di, 1);
-  const auto strip_of = [&](VI row) HWY_ATTR {
+  const auto slab_of = [&](VI row) HWY_ATTR {
     const VI inside = hn::Clamp(row, hn::Zero(di), hn::Sub(rows, one));
-    const auto at_strip = hn::Mul(hn::ConvertTo(df, inside), hn::Set(df, g.per_row));
-    return hn::Min(hn::ConvertTo(di, at_strip), hn::Set(di, static_cast<int32_t>(g.strips - 1)));
+    const auto at_slab = hn::Mul(hn::ConvertTo(df, inside), hn::Set(df, g.per_line));
+    return hn::Min(hn::ConvertTo(di, at_slab), hn::Set(di, static_cast<int32_t>(g.slabs - 1)));
   };
   for (int64_t i = first; i < last; i += Length(d)) {
     const int64_t left = std::min(Length(d), p.shape.oh * p.shape.ow - i);
@@ -71,14 +71,14 @@ void CodePoints(const ops::GridSampler2DBackwardParams& p, const OwnedStrips& g,
     const auto exist = hn::FirstN(di, static_cast<size_t>(left));
     const auto any = hn::And(hn::And(touches(column, columns), touches(row, rows)), exist);
     const VI last_row = kNearest ? row : hn::Add(row, one);
-    const VI code = hn::Add(hn::Add(strip_of(row), strip_of(last_row)), hn::Set(di, 2));
+    const VI code = hn::Add(hn::Add(slab_of(row), slab_of(last_row)), hn::Set(di, 2));
     hn::StoreU(hn::DemoteTo(du8, hn::IfThenElseZero(any, code)), du8, codes + i);
   }
 }
 
-// The codes of all images, if the strips want some.
+// The codes of all images, if the slabs want some.
 template <class F, bool kNearest>
-void CodeImages(const ops::GridSampler2DBackwardParams& p, const OwnedStrips& g, uint8_t* codes) {
+void CodeImages(const ops::GridSampler2DBackwardParams& p, const OwnedParts& g, uint8_t* codes) {
   if (g.image_codes == 0) return;
   constexpr int64_t kGrain = 32;
   const int64_t blocks = g.image_codes / kCodeBlock;

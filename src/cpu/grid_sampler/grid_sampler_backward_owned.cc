@@ -93,11 +93,11 @@ class Owner {
     }
   }
 
-  // Points with codes that say that they touch the strip, wherever they are, a batch at a time.
-  void RunListed(const uint8_t* codes, int64_t strip) const {
+  // Points with codes that say that they touch the slab, wherever they are, a batch at a time.
+  void RunListed(const uint8_t* codes, int64_t slab) const {
     Clear(sums_.first);
     HWY_ALIGN int32_t list[kBatch + kCodeBlock];
-    const auto least = static_cast<uint8_t>(2 * strip + 1);
+    const auto least = static_cast<uint8_t>(2 * slab + 1);
     const int64_t points = PointsOf(p_.shape);
     int64_t listed = 0;
     for (int64_t first = 0; first < points; first += kCodeBlock) {
@@ -467,25 +467,55 @@ class Owner {
   int64_t image_sums_ = 0;  // elements from joined image to joined image
 };
 
-// ---- slabs --------------------------------------------------------------------------------------
+// ---- parts --------------------------------------------------------------------------------------
+
+// Whether slabs may be so many that their owners read codes.
+template <class Params, class T, Interpolation kInterpolation>
+inline constexpr bool kReadsCodes =
+    kAxesOf<Params> == 2 &&
+    kInterpolation != Interpolation::kBicubic&& std::is_same_v<T, base::ComputeType<T>>;
+
+// Part number `at` of image or volume n. `memory`: see Owner.
+template <class T, Interpolation kInterpolation, class Params>
+void RunPart(const Params& p, const OwnedParts& parts, int64_t n, int64_t at,
+             base::ComputeType<T>* memory, [[maybe_unused]] const uint8_t* codes) {
+  const int64_t slab = at % parts.slabs;
+  const int64_t lines = LinesOf(p.shape);
+  const int64_t first_channel = at / parts.slabs * parts.group_channels;
+  const OwnedPart part = {
+      .n = n,
+      .first_channel = first_channel,
+      .channels = std::min(parts.group_channels, p.shape.c - first_channel),
+      .first = parts.FirstLineOf(slab, lines),
+      .end = parts.FirstLineOf(slab + 1, lines),
+  };
+  const Owner<Params, T, kInterpolation> owner(p, part, memory);
+  if constexpr (kReadsCodes<Params, T, kInterpolation>) {
+    if (parts.image_codes > 0) return owner.RunListed(codes + n * parts.image_codes, slab);
+  }
+  owner.Run();
+}
 
 template <class T, Interpolation kInterpolation, class Params>
-void RunSlabs(const Params& p, const SlabCut& plan, void* workspace) {
-  const int64_t owners = p.shape.n * plan.groups * plan.slabs;
-  runtime::ParallelForSlots(owners, plan.slots, [&](int slot, int64_t i) {
-    auto* memory = static_cast<base::ComputeType<T>*>(workspace);
-    if (memory != nullptr) memory += slot * plan.slot_elements;
-    const int64_t volume = i / plan.slabs;
-    const int64_t slab = i % plan.slabs;
-    const int64_t first_channel = volume % plan.groups * plan.group_channels;
-    const OwnedPart part = {
-        .n = volume / plan.groups,
-        .first_channel = first_channel,
-        .channels = std::min(plan.group_channels, p.shape.c - first_channel),
-        .first = FirstLine(LinesOf(p.shape), slab, plan.slabs),
-        .end = FirstLine(LinesOf(p.shape), slab + 1, plan.slabs),
-    };
-    Owner<Params, T, kInterpolation>(p, part, memory).Run();
+void RunParts(const Params& p, const OwnedParts& parts, void* workspace) {
+  constexpr bool kNearest = kInterpolation == Interpolation::kNearest;
+  auto* const codes = static_cast<uint8_t*>(workspace);
+  auto* const sums = static_cast<base::ComputeType<T>*>(workspace);
+  if constexpr (kReadsCodes<Params, T, kInterpolation>) CodeImages<T, kNearest>(p, parts, codes);
+  const int64_t of_image = parts.groups * parts.slabs;
+  const auto run = [&](int slot, int64_t i) {
+    const int64_t n = i / of_image;
+    const int64_t at = i % of_image;
+    if (kNearest && p.want_grid_grad) {
+      const int64_t points = PointsOf(p.shape);
+      NoGridGrad<Params, T>(p).Run(n, points * at / of_image, points * (at + 1) / of_image);
+    }
+    RunPart<T, kInterpolation>(p, parts, n, at, sums + slot * parts.slot_elements, codes);
+  };
+  const int64_t owners = p.shape.n * of_image;
+  if (parts.slot_elements > 0) return runtime::ParallelForSlots(owners, parts.slots, run);
+  runtime::ParallelFor(owners, parts.grain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) run(0, i);
   });
 }
 
@@ -498,31 +528,17 @@ void DispatchModes(const Params& p, const Run& run) {
 }
 
 template <class Params>
-void RunParts(const Params& p, const OwnedParts& parts, void* workspace) {
-  if (p.want_grid_grad) RunPath(p, parts.grid_grad, workspace);
+void RunOwned(const Params& p, const OwnedParts& parts, void* workspace) {
+  const bool nearest = p.shape.interpolation == Interpolation::kNearest;
+  if (p.want_grid_grad && !nearest) RunPath(p, parts.grid_grad, workspace);
   DispatchModes(p, [&](auto tag, auto interpolation) {
-    RunSlabs<typename decltype(tag)::type, interpolation>(p, parts.cut, workspace);
+    RunParts<typename decltype(tag)::type, interpolation>(p, parts, workspace);
   });
 }
 
-// ---- images -------------------------------------------------------------------------------------
+// ---- joined images ------------------------------------------------------------------------------
 
 using ImageParams = ops::GridSampler2DBackwardParams;
-
-// Strip i % strips of image i / strips.
-template <class F, Interpolation kInterpolation>
-void RunStrip(const ImageParams& p, const OwnedStrips& g, int64_t i, const uint8_t* codes) {
-  const int64_t n = i / g.strips;
-  const int64_t strip = i % g.strips;
-  const OwnedPart part = {.n = n,
-                          .first_channel = 0,
-                          .channels = p.shape.c,
-                          .first = g.FirstRow(strip, p.shape.h),
-                          .end = g.FirstRow(strip + 1, p.shape.h)};
-  const Owner<ImageParams, F, kInterpolation> owner(p, part, nullptr);
-  if (g.image_codes == 0) return owner.Run();
-  owner.RunListed(codes + n * g.image_codes, strip);
-}
 
 // Whole images, several to an owner.
 template <class T, Interpolation kInterpolation>
@@ -549,42 +565,11 @@ void RunJoinedImages(const ImageParams& p, int64_t grain) {
 }  // namespace
 
 void RunPath(const ops::GridSampler3DBackwardParams& p, const OwnedParts& parts, void* workspace) {
-  RunParts(p, parts, workspace);
+  RunOwned(p, parts, workspace);
 }
 
 void RunPath(const ImageParams& p, const OwnedParts& parts, void* workspace) {
-  RunParts(p, parts, workspace);
-}
-
-void RunPath(const ImageParams& p, const OwnedGeometry& g, void* workspace) {
-  auto* const codes = static_cast<uint8_t*>(workspace);
-  const int64_t strips = g.strips.strips;
-  const auto for_strips = [&](const auto& run) {
-    runtime::ParallelFor(p.shape.n * strips, g.grain, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) run(i);
-    });
-  };
-  if (p.shape.interpolation == Interpolation::kBilinear) {
-    if (p.want_grid_grad) RunPath(p, g.grid_grad, workspace);
-    CodeImages<float, false>(p, g.strips, codes);
-    return for_strips(
-        [&](int64_t i) { RunStrip<float, Interpolation::kBilinear>(p, g.strips, i, codes); });
-  }
-  base::DispatchFloating(p.shape.dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    if constexpr (std::is_same_v<T, base::ComputeType<T>>) {
-      const int64_t points = PointsOf(p.shape);
-      const NoGridGrad<ImageParams, T> zeros(p);
-      CodeImages<T, true>(p, g.strips, codes);
-      for_strips([&](int64_t i) {
-        const int64_t strip = i % strips;
-        if (p.want_grid_grad) {
-          zeros.Run(i / strips, points * strip / strips, points * (strip + 1) / strips);
-        }
-        RunStrip<T, Interpolation::kNearest>(p, g.strips, i, codes);
-      });
-    }
-  });
+  RunOwned(p, parts, workspace);
 }
 
 void RunPath(const ImageParams& p, const JoinedGeometry& g, void* workspace) {

@@ -7,6 +7,7 @@
 #include <bit>
 #include <cstdint>
 #include <numeric>
+#include <type_traits>
 
 #include "base/round_up.h"
 #include "cpu/grid_sampler/grid_sampler_layout.h"
@@ -49,37 +50,42 @@ int64_t GroupChannels(const ops::GridSampler2DShape& s, int64_t channel_bytes) {
   return std::clamp<int64_t>(L2CacheBytes() / 2 / channel_bytes, std::min(kFewest, s.c), s.c);
 }
 
-// A channel has `lines` of `line_elements` each, which may be cut anywhere.
+// A channel has lines, rows of an image or planes of a volume, which may be cut anywhere. Bicubic
+// points of an image have rows all over it: the image is whole.
 template <class Shape>
-SlabCut CutInputGrad(const Shape& s, int64_t lines, int64_t line_elements) {
+OwnedParts CutInputGrad(const Shape& s, const PointGathers& grid_grad) {
   constexpr int64_t kSumsBytes = int64_t{64} << 20;  // of 16-bit types: an owner's, or a line's
+  const bool whole = std::is_same_v<Shape, ops::GridSampler2DShape> &&
+                     s.interpolation == ops::Interpolation::kBicubic;
+  const int64_t lines = whole ? 1 : LinesOf(s);
+  const int64_t line_elements = PixelsOf(s) / std::max<int64_t>(1, lines);
   const int64_t line_bytes = line_elements * (s.dtype == base::DType::kDouble ? 8 : 4);
   const int threads = IsBelowGrain(s) ? 1 : runtime::NumThreads();
-  SlabCut cut = {};
-  cut.group_channels = GroupChannels(s, lines * line_bytes);
-  cut.groups = base::DivideUp(s.c, cut.group_channels);
+  OwnedParts parts = {.grid_grad = grid_grad};
+  parts.group_channels = GroupChannels(s, lines * line_bytes);
+  parts.groups = base::DivideUp(s.c, parts.group_channels);
   // Slabs if volumes and groups do not share the work evenly.
-  const int64_t owners = s.n * cut.groups;
+  const int64_t owners = s.n * parts.groups;
   const bool even = owners % threads == 0 || owners >= int64_t{4} * threads;
   const int64_t wanted = even ? 1 : threads / std::gcd(owners, int64_t{threads});
-  cut.slabs = std::min({wanted, kMostOwnedSlabs, lines});
+  parts.slabs = std::min({wanted, kMostOwnedSlabs, lines});
   if (base::DTypeSize(s.dtype) == 2) {
-    cut.group_channels = 1;
-    cut.groups = s.c;
-    cut.slabs =
-        std::min(lines, std::max(cut.slabs, base::DivideUp(lines * line_bytes, kSumsBytes)));
-    cut.slot_elements = base::DivideUp(lines, cut.slabs) * line_elements;
+    parts.group_channels = 1;
+    parts.groups = s.c;
+    parts.slabs =
+        std::min(lines, std::max(parts.slabs, base::DivideUp(lines * line_bytes, kSumsBytes)));
+    parts.slot_elements = base::DivideUp(lines, parts.slabs) * line_elements;
   }
-  cut.slots = static_cast<int>(std::min<int64_t>(threads, s.n * cut.groups * cut.slabs));
-  return cut;
+  const int64_t all = s.n * parts.groups * parts.slabs;
+  parts.slots = static_cast<int>(std::min<int64_t>(threads, all));
+  if (threads == 1) parts.grain = all;
+  return parts;
 }
 
-SlabCut CutInputGrad(const ops::GridSampler3DShape& s) { return CutInputGrad(s, s.d, s.h * s.w); }
-
-// Bicubic points of an image have rows all over it: the image is whole.
-SlabCut CutInputGrad(const ops::GridSampler2DShape& s) {
-  const bool bicubic = s.interpolation == ops::Interpolation::kBicubic;
-  return bicubic ? CutInputGrad(s, 1, s.h * s.w) : CutInputGrad(s, s.h, s.w);
+template <class Plan, class Shape>
+Plan OwnedPlan(const Shape& s, const OwnedParts& parts) {
+  const auto sums = static_cast<uint64_t>(parts.slots * parts.slot_elements) * sizeof(float);
+  return {{.workspace_size = sums + static_cast<uint64_t>(s.n * parts.image_codes), .way = parts}};
 }
 
 // ---- images -------------------------------------------------------------------------------------
@@ -402,15 +408,15 @@ constexpr int64_t kMostOnPoints = 3;
 // Beyond so many, looking at the codes costs more than a slab's lists.
 constexpr int64_t kMostStrips = 8;
 
-OwnedStrips CutRows(const ops::GridSampler2DShape& s, int64_t wanted) {
-  OwnedStrips g = {};
-  g.strips = std::min({wanted, s.h, OwnedStrips::kMost});
-  g.per_row = static_cast<float>(g.strips) / static_cast<float>(s.h);
-  const int64_t points = s.oh * s.ow;
-  if (g.strips > kMostOnPoints) {
-    g.image_codes = (points + kCodeBlock - 1) / kCodeBlock * kCodeBlock;
+// Whole channels of rows.
+OwnedParts CutRows(const ops::GridSampler2DShape& s, int64_t wanted) {
+  OwnedParts parts = {.group_channels = s.c};
+  parts.slabs = std::min({wanted, s.h, OwnedParts::kMostCoded});
+  if (parts.slabs > kMostOnPoints) {
+    parts.per_line = static_cast<float>(parts.slabs) / static_cast<float>(s.h);
+    parts.image_codes = base::RoundUp(s.oh * s.ow, kCodeBlock);
   }
-  return g;
+  return parts;
 }
 
 // With more channels than this, pixel-major order is faster, because all channels are added at
@@ -427,13 +433,12 @@ std::optional<Plan> PlanOwnedNearest(const Params& p, const Choice& choice) {
   // Images that the threads cannot share evenly are cut.
   const bool even = s.n % threads == 0 || s.n >= 4 * int64_t{threads} || IsBelowGrain(s);
   const int64_t wanted = s.n < threads ? (threads + s.n - 1) / s.n : 2;
-  const OwnedStrips strips = CutRows(s, even ? 1 : wanted);
+  OwnedParts parts = CutRows(s, even ? 1 : wanted);
   const bool pays = s.c <= kMaxNearestChannels || IsSparse(s, kNearestPixelsPerPoint);
-  if (!choice.ByName() && !(pays && strips.strips <= kMostStrips)) return std::nullopt;
-  const int64_t work = s.c * (s.oh * s.ow + s.h * s.w / 8) / strips.strips;
-  const int64_t grain = std::max<int64_t>(1, 8192 / std::max<int64_t>(1, work));
-  return Plan{{.workspace_size = static_cast<uint64_t>(s.n * strips.image_codes),
-               .way = OwnedGeometry{{}, strips, grain}}};
+  if (!choice.ByName() && !(pays && parts.slabs <= kMostStrips)) return std::nullopt;
+  const int64_t work = s.c * (s.oh * s.ow + s.h * s.w / 8) / parts.slabs;
+  parts.grain = std::max<int64_t>(1, 8192 / std::max<int64_t>(1, work));
+  return OwnedPlan<Plan>(s, parts);
 }
 
 // Serves only extended paddings and sparse points. In bicubic mode images are not cut: images and
@@ -443,15 +448,13 @@ std::optional<Plan> PlanOwnedImages(const Params& p, const Choice& choice) {
       (WantsSlopes(p) && !GathersGridGrad(p))) {
     return std::nullopt;
   }
-  const SlabCut cut = CutInputGrad(p.shape);
+  const OwnedParts parts = CutInputGrad(p.shape, GatheredGridGrad2D(p, choice));
   if (!IsExtended(p.shape) && !choice.ByName()) {
     const bool bicubic = p.shape.interpolation == ops::Interpolation::kBicubic;
-    const bool idle = cut.slots < runtime::NumThreads() && !IsBelowGrain(p.shape);
+    const bool idle = parts.slots < runtime::NumThreads() && !IsBelowGrain(p.shape);
     if (!HasSparsePoints(p) || (bicubic && idle)) return std::nullopt;
   }
-  return Plan{
-      {.workspace_size = static_cast<uint64_t>(cut.slots * cut.slot_elements) * sizeof(float),
-       .way = OwnedParts{GatheredGridGrad2D(p, choice), cut}}};
+  return OwnedPlan<Plan>(p.shape, parts);
 }
 
 std::optional<Plan> PlanOwned(const Params& p, const Choice& choice) {
@@ -463,9 +466,9 @@ std::optional<Plan> PlanOwned(const Params& p, const Choice& choice) {
   if (!p.want_input_grad || (p.want_grid_grad && !GathersGridGrad(p))) return std::nullopt;
   const bool whole = !choice.ByName() && TakesPlanes(p);
   if (!choice.ByName() && !whole && threads > kMostStrips * s.n) return std::nullopt;
-  const OwnedStrips strips = CutRows(s, whole ? 1 : (threads + s.n - 1) / s.n);
-  return Plan{{.workspace_size = static_cast<uint64_t>(s.n * strips.image_codes),
-               .way = OwnedGeometry{GatheredGridGrad2D(p, choice), strips, 1}}};
+  OwnedParts parts = CutRows(s, whole ? 1 : base::DivideUp(threads, s.n));
+  parts.grid_grad = GatheredGridGrad2D(p, choice);
+  return OwnedPlan<Plan>(s, parts);
 }
 
 std::optional<Plan> PlanPadded(const Params& p, const Choice& choice) {
@@ -604,9 +607,7 @@ std::optional<VolumePlan> PlanOwned(const VolumeParams& p, const Choice& /*choic
   if (!p.want_input_grad || !grid_grad || !HasShortOffsets(p.shape, p.input_grad_stride)) {
     return std::nullopt;
   }
-  const SlabCut cut = CutInputGrad(p.shape);
-  const auto bytes = static_cast<uint64_t>(cut.slots * cut.slot_elements) * sizeof(float);
-  return VolumePlan{{.workspace_size = bytes, .way = OwnedParts{*grid_grad, cut}}};
+  return OwnedPlan<VolumePlan>(p.shape, CutInputGrad(p.shape, *grid_grad));
 }
 
 constexpr std::array<base::PathRow<VolumeParams, VolumePlan>, VolumePlan::kPaths.size()>

@@ -118,18 +118,6 @@ inline VolumeStrides DenseVolume(const ops::GridSampler3DShape& s) {
   return {static_cast<int32_t>(s.d), static_cast<int32_t>(s.h), width, plane, width, 1};
 }
 
-// Each owner of inputGrad has some channels of a slab. A slab is planes of a volume or rows of an
-// image. 16-bit types are summed in the workspace:
-//
-//   sums[slots][lines of the largest slab][elements of a line]    float
-struct SlabCut {
-  int64_t group_channels;  // of an owner; the last group may have fewer
-  int64_t groups;
-  int64_t slabs;  // of a volume or an image
-  int slots;
-  int64_t slot_elements;  // 0: summed in the tensor
-};
-
 // The first line, plane or row, of slab `slab`.
 inline int64_t FirstLine(int64_t lines, int64_t slab, int64_t slabs) {
   return lines * slab / slabs;
@@ -352,14 +340,6 @@ struct PointGathers {
   PointChunks chunks;
   bool pairs;   // two taps of a row are read as a pair
   bool joined;  // of images: one after the other, so that a vector holds points of several
-};
-
-// Both gradients: gridGrad by gathers, if it is wanted. inputGrad: an owner has some channels of
-// some rows or planes. It looks at all points of the image or volume and adds the points that touch
-// its part. Workspace: see SlabCut.
-struct OwnedParts {
-  PointGathers grid_grad;
-  SlabCut cut;
 };
 
 inline PointChunks PointChunksOf(const ops::GridSampler2DShape& s) {

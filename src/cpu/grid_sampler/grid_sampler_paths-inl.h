@@ -20,7 +20,6 @@ void RunPath(const ops::GridSampler2DParams&, const PointGathers&, void* workspa
 void RunPath(const ops::GridSampler2DBackwardParams&, const SlabGeometry&, void* workspace);
 void RunPath(const ops::GridSampler2DBackwardParams&, const PaddedGeometry&, void* workspace);
 void RunPath(const ops::GridSampler2DBackwardParams&, const PointGathers&, void* workspace);
-void RunPath(const ops::GridSampler2DBackwardParams&, const OwnedGeometry&, void* workspace);
 void RunPath(const ops::GridSampler2DBackwardParams&, const PackedGeometry&, void* workspace);
 void RunPath(const ops::GridSampler2DBackwardParams&, const JoinedGeometry&, void* workspace);
 void RunPath(const ops::GridSampler2DBackwardParams&, const OwnedParts&, void* workspace);

@@ -129,37 +129,39 @@ struct PaddedGeometry {
   bool stream;    // the tensors are larger than the caches: results are written past them
 };
 
-// Strips of an image's rows. Each strip has an owner, which looks at all points of the image or, if
-// strips are many, at a byte for each point that says which strips the point touches. Workspace:
-// these codes, image after image.
-struct OwnedStrips {
-  // 2 * 126 + 2 is the greatest code.
-  static constexpr int64_t kMost = 127;
-
-  int64_t strips = 1;       // of an image
-  float per_row = 0;        // strips
-  int64_t image_codes = 0;  // bytes, a multiple of kCodeBlock; 0: there are none
-
-  // As vectors of float compute it, so that there is no doubt where a strip begins.
-  int64_t StripOf(int64_t row) const {
-    return std::min(static_cast<int64_t>(static_cast<float>(row) * per_row), strips - 1);
-  }
-  int64_t FirstRow(int64_t strip, int64_t rows) const {
-    int64_t row = rows * strip / strips;
-    while (row > 0 && StripOf(row - 1) >= strip) --row;
-    while (row < rows && StripOf(row) < strip) ++row;
-    return row;
-  }
-};
-
 inline constexpr int64_t kCodeBlock = 64;
 
-// inputGrad of few channels; an owner has an image or a strip of its rows. Serves bilinear mode in
-// float, with gridGrad as on the path "direct", and nearest mode in float or double.
-struct OwnedGeometry {
-  PointGathers grid_grad;  // bilinear
-  OwnedStrips strips;
-  int64_t grain;  // strips that are worth a thread
+// Both gradients: gridGrad by gathers, if it is wanted; nearest owners write its zeros. inputGrad:
+// an owner has some channels of a slab. A slab is planes of a volume or rows of an image. The owner
+// looks at all points or, if slabs are many, at a byte for each point that says which slabs the
+// point touches. Workspace: these codes, image after image, or the sums of 16-bit types:
+//
+//   sums[slots][lines of the largest slab][elements of a line]    float
+struct OwnedParts {
+  // 2 * 126 + 2 is the greatest code.
+  static constexpr int64_t kMostCoded = 127;
+
+  PointGathers grid_grad = {};
+  int64_t group_channels = 0;  // of an owner; the last group may have fewer
+  int64_t groups = 1;
+  int64_t slabs = 1;  // of a volume or an image
+  int64_t grain = 1;  // owners that are worth a thread
+  int slots = 1;
+  int64_t slot_elements = 0;  // 0: summed in the tensor
+  float per_line = 0;         // slabs, if there are codes
+  int64_t image_codes = 0;    // bytes, a multiple of kCodeBlock; 0: there are none
+
+  // As vectors of float compute it, so that there is no doubt where a coded slab begins.
+  int64_t SlabOf(int64_t line) const {
+    return std::min(static_cast<int64_t>(static_cast<float>(line) * per_line), slabs - 1);
+  }
+  int64_t FirstLineOf(int64_t slab, int64_t lines) const {
+    int64_t line = FirstLine(lines, slab, slabs);
+    if (image_codes == 0) return line;
+    while (line > 0 && SlabOf(line - 1) >= slab) --line;
+    while (line < lines && SlabOf(line) < slab) ++line;
+    return line;
+  }
 };
 
 // Bilinear, sums in float, three or four channels. All rows of an image fit the L2 cache as cells
@@ -178,11 +180,9 @@ struct JoinedGeometry {
   int64_t grain;  // images that are worth a thread
 };
 
-// The paths, in the order in which they are considered. "owned" has OwnedGeometry or, for sparse
-// points and for paddings that aclnn lacks, OwnedParts.
-struct GridSampler2DBackwardPlan
-    : base::PathPlan<SlabGeometry, PaddedGeometry, PointGathers, OwnedGeometry, PackedGeometry,
-                     JoinedGeometry, OwnedParts> {
+// The paths, in the order in which they are considered. "owned" has OwnedParts.
+struct GridSampler2DBackwardPlan : base::PathPlan<SlabGeometry, PaddedGeometry, PointGathers,
+                                                  OwnedParts, PackedGeometry, JoinedGeometry> {
   static constexpr std::array kPaths = {"direct", "joined", "padded", "owned", "packed", "slab"};
   // "gathered": slabs with gradOutput by points. If "joined" is left out, points that are gathered
   // are not joined either.
