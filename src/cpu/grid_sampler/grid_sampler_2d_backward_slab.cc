@@ -123,12 +123,10 @@ struct SlabCall {
 // Locates the points of an image and lists them by the row strips that they touch: groups of points
 // if neighbours stay together, else single points, by a stable counting sort.
 
-// How an image's points wander through its strips.
-enum class PointOrder {
-  kSmooth,  // neighbours stay together: lists of groups
-  kMixed,   // lists of points, or one strip, which needs none
-  kRandom,  // ... that jump: reading gradOutput in their order would touch memory at random
-};
+// What the strips' lists hold. Groups of points if neighbours stay together, else points; nothing
+// if there is one strip. If most groups jump, reading gradOutput in their order would touch memory
+// at random: it is gathered before, if the workspace has room.
+enum class Lists { kGroups, kPoints, kGathered };
 
 // One image.
 template <class T>
@@ -147,28 +145,27 @@ class PointLister {
 
   // Fills the lists of the strips of these images: lists of groups if few groups touch more than
   // one strip, else lists of points.
-  static PointOrder List(const SlabCall<T>& call, const ImageRange& images) {
+  static Lists List(const SlabCall<T>& call, const ImageRange& images) {
     if (call.g.strips == 1) {
       ForChunks(call, images, [](const PointLister& image, int64_t, int64_t first, int64_t last) {
         image.LocateChunk(first, last);
       });
-      return PointOrder::kMixed;
+      return Lists::kPoints;
     }
-    if (ListGroups(call, images)) return PointOrder::kSmooth;
+    if (ListGroups(call, images)) return Lists::kGroups;
     ForChunks(call, images,
               [](const PointLister& image, int64_t chunk, int64_t first, int64_t last) {
                 image.CountChunk(first, last, image.CursorOf(chunk));
               });
     StartCursors(call, images);
-    std::atomic<int64_t> split_groups{0};
+    std::atomic<int64_t> alone{0};
     ForChunks(call, images,
               [&](const PointLister& image, int64_t chunk, int64_t first, int64_t last) {
-                split_groups.fetch_add(image.PlaceChunk(first, last, image.CursorOf(chunk)),
-                                       std::memory_order_relaxed);
+                alone.fetch_add(image.PlaceChunk(first, last, image.CursorOf(chunk)),
+                                std::memory_order_relaxed);
               });
-    const int64_t split_points = split_groups.load(std::memory_order_relaxed) * int64_t{kGroup};
-    return 2 * split_points > call.g.points * images.count ? PointOrder::kRandom
-                                                           : PointOrder::kMixed;
+    const bool jump = 2 * alone.load(std::memory_order_relaxed) > call.g.points * images.count;
+    return jump && call.g.group_blocks > 0 ? Lists::kGathered : Lists::kPoints;
   }
 
  private:
@@ -184,10 +181,7 @@ class PointLister {
 
   void LocateChunk(int64_t first, int64_t last) const {
     for (int64_t p = first; p < last; p += int64_t{kGroup}) {
-      HWY_ALIGN F x[kGroup];
-      HWY_ALIGN F y[kGroup];
-      LocateGroup(p, last, x, y);
-      StorePoints(x, y, p);
+      LocateGroup(p, last, scratch_.x + p, scratch_.y + p);
     }
   }
 
@@ -206,16 +200,6 @@ class PointLister {
     for (int64_t k = last - first; k < int64_t{kGroup}; ++k) {
       x[k] = x[k - 1];
       y[k] = y[k - 1];
-    }
-  }
-
-  // A whole group.
-  void StorePoints(const F* x, const F* y, int64_t first) const {
-    const PointTag<F> d;
-    for (size_t i = 0; i < kGroup; i += hn::Lanes(d)) {
-      const int64_t at = first + static_cast<int64_t>(i);
-      hn::Store(hn::Load(d, x + i), d, scratch_.x + at);
-      hn::Store(hn::Load(d, y + i), d, scratch_.y + at);
     }
   }
 
@@ -299,14 +283,11 @@ class PointLister {
 
   bool CountGroups(int64_t first, int64_t last, int32_t* counts) const {
     std::fill_n(counts, g_.strips, 0);
-    HWY_ALIGN F x[kGroup];
-    HWY_ALIGN F y[kGroup];
     int64_t left = 64;  // entries beyond one and a half for each group, doubled
     for (int64_t p = first; p < last; p += int64_t{kGroup}) {
-      LocateGroup(p, last, x, y);
-      StorePoints(x, y, p);
+      LocateGroup(p, last, scratch_.x + p, scratch_.y + p);
       int32_t* range = scratch_.strip_ranges + p / int64_t{kGroup} * 2;
-      StripRange(y, range);
+      StripRange(scratch_.y + p, range);
       left += 3 - 2 * (range[1] - range[0] + 1);
       if (left < 0) break;
       for (int32_t strip = range[0]; strip <= range[1]; ++strip) ++counts[strip];
@@ -343,26 +324,39 @@ class PointLister {
 
   // ---- lists of points --------------------------------------------------------------------------
 
-  void CountChunk(int64_t first, int64_t last, int32_t* counts) const {
+  // Calls group(p, x, y, low, high) for groups of points that touch the same strips, low and high,
+  // and point(p, x, y, low, high) for each point of other groups, in order.
+  template <class Group, class Point>
+  HWY_INLINE void ForPoints(int64_t first, int64_t last, const Group& group,
+                            const Point& point) const {
     HWY_ALIGN F x[kGroup];
     HWY_ALIGN F y[kGroup];
     HWY_ALIGN int32_t low[kGroup];
     HWY_ALIGN int32_t high[kGroup];
-    std::fill_n(counts, g_.strips, 0);
     for (int64_t p = first; p < last; p += int64_t{kGroup}) {
       LocateGroup(p, last, x, y);
       StripsOf(y, low, high);
       const int64_t count = std::min<int64_t>(last - p, int64_t{kGroup});
       if (count == int64_t{kGroup} && AllEqual(low) && AllEqual(high)) {
-        counts[low[0]] += int32_t{kGroup};
-        if (high[0] != low[0]) counts[high[0]] += int32_t{kGroup};
-        continue;
-      }
-      for (int64_t k = 0; k < count; ++k) {
-        ++counts[low[k]];
-        if (high[k] != low[k]) ++counts[high[k]];
+        group(p, x, y, low[0], high[0]);
+      } else {
+        for (int64_t k = 0; k < count; ++k) point(p + k, x[k], y[k], low[k], high[k]);
       }
     }
+  }
+
+  void CountChunk(int64_t first, int64_t last, int32_t* counts) const {
+    std::fill_n(counts, g_.strips, 0);
+    const auto add = [counts](int32_t points, int32_t low, int32_t high) {
+      counts[low] += points;
+      if (high != low) counts[high] += points;
+    };
+    ForPoints(
+        first, last,
+        [&](int64_t, const F*, const F*, int32_t low, int32_t high) {
+          add(int32_t{kGroup}, low, high);
+        },
+        [&](int64_t, F, F, int32_t low, int32_t high) { add(1, low, high); });
   }
 
   // Turns counts into starting positions, strip by strip and inside a strip chunk by chunk. The row
@@ -387,29 +381,22 @@ class PointLister {
     }
   }
 
-  // Appends a chunk's points to the lists; returns how many groups had to be split.
+  // Appends a chunk's points to the lists; returns how many points went there one by one. The strip
+  // with the first row that a point touches owns its gridGrad: it is placed there last.
   int64_t PlaceChunk(int64_t first, int64_t last, int32_t* cursor) const {
-    HWY_ALIGN F x[kGroup];
-    HWY_ALIGN F y[kGroup];
-    HWY_ALIGN int32_t low[kGroup];
-    HWY_ALIGN int32_t high[kGroup];
-    int64_t split = 0;
-    for (int64_t p = first; p < last; p += int64_t{kGroup}) {
-      LocateGroup(p, last, x, y);
-      StripsOf(y, low, high);
-      const int64_t count = std::min<int64_t>(last - p, int64_t{kGroup});
-      if (count == int64_t{kGroup} && AllEqual(low) && AllEqual(high)) {
-        if (high[0] != low[0]) PlaceGroup(p, x, y, &cursor[high[0]]);
-        PlaceGroup(p, x, y, &cursor[low[0]]);
-        continue;
-      }
-      ++split;
-      for (int64_t k = 0; k < count; ++k) {
-        if (high[k] != low[k]) PlacePoint(p + k, x[k], y[k], &cursor[high[k]]);
-        PlacePoint(p + k, x[k], y[k], &cursor[low[k]]);
-      }
-    }
-    return split;
+    int64_t alone = 0;
+    ForPoints(
+        first, last,
+        [&](int64_t p, const F* x, const F* y, int32_t low, int32_t high) {
+          if (high != low) PlaceGroup(p, x, y, &cursor[high]);
+          PlaceGroup(p, x, y, &cursor[low]);
+        },
+        [&](int64_t p, F x, F y, int32_t low, int32_t high) {
+          ++alone;
+          if (high != low) PlacePoint(p, x, y, &cursor[high]);
+          PlacePoint(p, x, y, &cursor[low]);
+        });
+    return alone;
   }
 
   static bool AllEqual(const int32_t* values) {
@@ -421,7 +408,6 @@ class PointLister {
     return hn::AllTrue(d, same);
   }
 
-  // The strip with the first row that a point touches owns its gridGrad: it is placed there last.
   void PlaceGroup(int64_t p, const F* x, const F* y, int32_t* cursor) const {
     const int32_t at = *cursor;
     std::memcpy(scratch_.x + at, x, kGroup * sizeof(F));
@@ -495,9 +481,6 @@ HWY_INLINE void SumTotals(const SlabGeometry& g, const F* totals, int64_t first,
   }
 }
 
-// What the strips' lists hold: groups of points; points; or points with gradOutput gathered before.
-enum class Lists { kGroups, kPoints, kGathered };
-
 template <class T>
 class Backward {
  public:
@@ -527,16 +510,13 @@ class Backward {
 
   void RunImages(const ImageRange& images) const {
     if (p_.want_input_grad || call_.slopes) {
-      const PointOrder order = PointLister<T>::List(call_, images);
-      if (order == PointOrder::kRandom && g_.group_blocks > 0) {
-        for (int64_t block = 0; block < g_.blocks.count; block += g_.group_blocks) {
-          const int64_t end = std::min(block + g_.group_blocks, g_.blocks.count);
-          GatherGradOutput(images, block, end);
-          RunStrips(images, block, end, Lists::kGathered);
-        }
-      } else {
-        const Lists lists = order == PointOrder::kSmooth ? Lists::kGroups : Lists::kPoints;
-        RunStrips(images, 0, g_.blocks.count, lists);
+      const Lists lists = PointLister<T>::List(call_, images);
+      const int64_t count = g_.blocks.count;
+      const int64_t step = lists == Lists::kGathered ? g_.group_blocks : count;
+      for (int64_t block = 0; block < count; block += step) {
+        const int64_t end = std::min(block + step, count);
+        if (lists == Lists::kGathered) GatherGradOutput(images, block, end);
+        RunStrips(images, block, end, lists);
       }
     }
     if (!p_.want_grid_grad) return;
