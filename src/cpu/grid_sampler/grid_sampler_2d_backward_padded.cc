@@ -13,11 +13,11 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "cpu/grid_sampler/grid_sampler_gather-inl.h"
 #include "cpu/grid_sampler/grid_sampler_layout.h"
 #include "cpu/grid_sampler/grid_sampler_paths-inl.h"
 #include "cpu/grid_sampler/grid_sampler_plan.h"
 #include "cpu/grid_sampler/grid_sampler_point-inl.h"
-#include "cpu/machine/machine.h"
 #include "cpu/vector/simd-inl.h"
 #include "cpu/vector/transpose-inl.h"
 #include "ops/grid_sampler_params.h"
@@ -61,31 +61,6 @@ struct Batch {
   const float* weight(int tap) const { return weights + static_cast<size_t>(tap) * kBatch; }
 };
 
-// Distances to the taps and the taps' weights of the vector of points at x, y.
-template <bool kPaired>
-HWY_INLINE void StoreBatchWeights(V x, V y, size_t i, Batch* HWY_RESTRICT batch, V& x0, V& y0) {
-  const D d;
-  x0 = hn::Floor(x);
-  y0 = hn::Floor(y);
-  V tx, ux, ty, uy;
-  BilinearDistances(d, x, x0, tx, ux);
-  BilinearDistances(d, y, y0, ty, uy);
-  hn::Store(tx, d, batch->tx + i);
-  hn::Store(ty, d, batch->ty + i);
-  hn::Store(ux, d, batch->ux + i);
-  hn::Store(uy, d, batch->uy + i);
-  V nw, ne, sw, se;
-  BilinearWeights(d, tx, ux, ty, uy, nw, ne, sw, se);
-  if constexpr (kPaired) {
-    hn::StoreInterleaved4(nw, ne, sw, se, d, batch->weights + 4 * i);
-  } else {
-    hn::Store(nw, d, batch->weight(0) + i);
-    hn::Store(ne, d, batch->weight(1) + i);
-    hn::Store(sw, d, batch->weight(2) + i);
-    hn::Store(se, d, batch->weight(3) + i);
-  }
-}
-
 // Everything of the `count` points at `grid`, pairs (x, y).
 template <bool kPaired>
 HWY_NOINLINE void PrepareBatch(const Params& p, const PointGeometry<float>& geometry, int64_t pitch,
@@ -100,17 +75,31 @@ HWY_NOINLINE void PrepareBatch(const Params& p, const PointGeometry<float>& geom
     LocatePoints(d, geometry, Axes(x, y), Axes(slope_x, slope_y), unusable, infinite);
     hn::Store(slope_x, d, batch->slope_x + i);
     hn::Store(slope_y, d, batch->slope_y + i);
-    V x0, y0;
-    StoreBatchWeights<kPaired>(x, y, i, batch, x0, y0);
-
-    // Far away the index is one of the least or greatest: outside as well.
-    const auto column0 = ToIndex(d, x0);
-    const auto row0 = ToIndex(d, y0);
+    const V x0 = hn::Floor(x);
+    const V y0 = hn::Floor(y);
+    V tx, ux, ty, uy, nw, ne, sw, se;
+    BilinearDistances(d, x, x0, tx, ux);
+    BilinearDistances(d, y, y0, ty, uy);
+    hn::Store(tx, d, batch->tx + i);
+    hn::Store(ty, d, batch->ty + i);
+    hn::Store(ux, d, batch->ux + i);
+    hn::Store(uy, d, batch->uy + i);
+    BilinearWeights(d, tx, ux, ty, uy, nw, ne, sw, se);
+    if constexpr (kPaired) {
+      hn::StoreInterleaved4(nw, ne, sw, se, d, batch->weights + 4 * i);
+    } else {
+      hn::Store(nw, d, batch->weight(0) + i);
+      hn::Store(ne, d, batch->weight(1) + i);
+      hn::Store(sw, d, batch->weight(2) + i);
+      hn::Store(se, d, batch->weight(3) + i);
+    }
     const auto states =
         hn::Or(hn::IfThenElseZero(hn::RebindMask(di, infinite), hn::Set(di, kInfinite)),
                hn::IfThenElseZero(hn::RebindMask(di, unusable), hn::Set(di, kUnusable)));
     hn::Store(states, di, batch->facts + i);
-    hn::Store(PaddedCells(di, p.shape, pitch, column0, row0), di, batch->cell + i);
+    // Far away the index is one of the least or greatest: outside as well.
+    const auto cells = PaddedCells(di, p.shape, pitch, ToIndex(d, x0), ToIndex(d, y0));
+    hn::Store(cells, di, batch->cell + i);
   }
 }
 
@@ -182,79 +171,6 @@ HWY_INLINE void PartRows(const float* from, float* to0, float* to1, int64_t step
   }
 }
 
-// The planes of one image with C = 1 or 2 channels. Planes of two channels are paired: one plane,
-// each pixel with both channels.
-template <int C, bool kInputGrad, bool kGridGrad>
-class ImagePlanes {
-  static constexpr bool kPaired = C == 2;
-
- public:
-  // `slot`: planes.image elements.
-  ImagePlanes(const Params& p, int64_t n, const PaddedGeometry& planes, float* slot)
-      : p_(p),
-        planes_(planes),
-        input_(static_cast<const float*>(p.input) + n * p.input_stride[0]),
-        input_grad_(kInputGrad ? static_cast<float*>(p.input_grad) + n * p.input_grad_stride[0]
-                               : nullptr),
-        values_(slot),
-        sums_(slot + (kGridGrad ? C * planes.plane : 0)) {}
-
-  // Values of input, if gridGrad is wanted, and sums of 0.
-  void Fill() const {
-    if constexpr (kInputGrad) Clear(sums_, C * planes_.plane);
-    if constexpr (!kGridGrad) return;
-    const auto& stride = p_.input_stride;
-    Clear(values_, 2 * C * planes_.pitch);
-    for (int64_t y = 0; y < p_.shape.h; ++y) {
-      const float* from = input_ + y * stride[2];
-      float* row = PaddedRow(values_, y);
-      Clear(row - C, C);
-      if constexpr (kPaired) {
-        PairRows(from, from + stride[1], stride[3], row, p_.shape.w);
-      } else {
-        CopyRow(from, stride[3], row, 1, p_.shape.w);
-      }
-      Clear(row + C * p_.shape.w, C);
-    }
-    Clear(PaddedRow(values_, p_.shape.h) - C, C * planes_.pitch);
-  }
-
-  // The sums, to inputGrad.
-  void StoreSums() const {
-    if constexpr (!kInputGrad) return;
-    const auto& stride = p_.input_grad_stride;
-    const bool stream = planes_.stream && stride[3] == 1 && p_.shape.w % kLine == 0 &&
-                        stride[2] % kLine == 0 && LineOffset(input_grad_) == 0;
-    for (int64_t y = 0; y < p_.shape.h; ++y) {
-      const float* row = PaddedRow(sums_, y);
-      float* to = input_grad_ + y * stride[2];
-      if constexpr (kPaired) {
-        PartRows(row, to, to + stride[1], stride[3], p_.shape.w);
-      } else if (stream) {
-        StreamRow(row, to, p_.shape.w);
-      } else {
-        CopyRow(row, 1, to, stride[3], p_.shape.w);
-      }
-    }
-  }
-
-  const float* values() const { return values_; }
-  float* sums() const { return sums_; }
-
- private:
-  // Row y of the image, from column 0 on.
-  float* PaddedRow(float* plane, int64_t y) const {
-    return plane + ((y + 2) * planes_.pitch + 1) * C;
-  }
-
-  const Params& p_;
-  const PaddedGeometry& planes_;
-  const float* input_;
-  float* input_grad_;
-  float* values_;
-  float* sums_;
-};
-
 // The four taps of a point, or of a plane's sums.
 using Taps = hn::FixedTag<float, 4>;
 using Pair = hn::FixedTag<float, 2>;
@@ -271,7 +187,8 @@ HWY_INLINE void StreamInterleaved2(D d, V x, V y, float* to) {
   StoreNarrow2(hn::Load(d, pairs), hn::Load(d, pairs + hn::Lanes(d)), d, to, true);
 }
 
-// Sums gradients of images with C = 1 or 2 channels.
+// Sums gradients of images with C = 1 or 2 channels. Planes of two channels are paired: one plane,
+// each pixel with both channels.
 template <int C, bool kInputGrad, bool kGridGrad>
 class PaddedPlanes {
   static constexpr bool kPaired = C == 2;
@@ -281,7 +198,6 @@ class PaddedPlanes {
   PaddedPlanes(const Params& p, int64_t n, const PaddedGeometry& planes, float* slot)
       : p_(p),
         cut_(planes),
-        planes_(p, n, planes, slot),
         geometry_(PointGeometryOf<float>(p.shape)),
         grid_at_(GridPointsOf(p.shape, p.grid_stride)),
         grid_grad_at_(GridPointsOf(p.shape, p.grid_grad_stride)),
@@ -289,10 +205,15 @@ class PaddedPlanes {
         grad_output_(static_cast<const float*>(p.grad_output) + n * p.grad_output_stride[0]),
         grid_(static_cast<const float*>(p.grid) + n * p.grid_stride[0]),
         grid_grad_(kGridGrad ? static_cast<float*>(p.grid_grad) + n * p.grid_grad_stride[0]
-                             : nullptr) {}
+                             : nullptr),
+        input_(static_cast<const float*>(p.input) + n * p.input_stride[0]),
+        input_grad_(kInputGrad ? static_cast<float*>(p.input_grad) + n * p.input_grad_stride[0]
+                               : nullptr),
+        values_(slot),
+        sums_(slot + (kGridGrad ? C * planes.plane : 0)) {}
 
   void Run() const {
-    planes_.Fill();
+    Fill();
     const int64_t points = p_.shape.oh * p_.shape.ow;
     HWY_ALIGN float grid[2 * kBatch] = {};
     HWY_ALIGN float copy[C][kBatch];
@@ -312,10 +233,52 @@ class PaddedPlanes {
         }
       }
     }
-    planes_.StoreSums();
+    StoreSums();
   }
 
  private:
+  // Values of input, if gridGrad is wanted, and sums of 0.
+  void Fill() const {
+    if constexpr (kInputGrad) Clear(sums_, C * cut_.plane);
+    if constexpr (!kGridGrad) return;
+    const auto& stride = p_.input_stride;
+    Clear(values_, 2 * C * cut_.pitch);
+    for (int64_t y = 0; y < p_.shape.h; ++y) {
+      const float* from = input_ + y * stride[2];
+      float* row = PaddedRow(values_, y);
+      Clear(row - C, C);
+      if constexpr (kPaired) {
+        PairRows(from, from + stride[1], stride[3], row, p_.shape.w);
+      } else {
+        CopyRow(from, stride[3], row, 1, p_.shape.w);
+      }
+      Clear(row + C * p_.shape.w, C);
+    }
+    Clear(PaddedRow(values_, p_.shape.h) - C, C * cut_.pitch);
+  }
+
+  // The sums, to inputGrad.
+  void StoreSums() const {
+    if constexpr (!kInputGrad) return;
+    const auto& stride = p_.input_grad_stride;
+    const bool stream = cut_.stream && stride[3] == 1 && p_.shape.w % kLine == 0 &&
+                        stride[2] % kLine == 0 && LineOffset(input_grad_) == 0;
+    for (int64_t y = 0; y < p_.shape.h; ++y) {
+      const float* row = PaddedRow(sums_, y);
+      float* to = input_grad_ + y * stride[2];
+      if constexpr (kPaired) {
+        PartRows(row, to, to + stride[1], stride[3], p_.shape.w);
+      } else if (stream) {
+        StreamRow(row, to, p_.shape.w);
+      } else {
+        CopyRow(row, 1, to, stride[3], p_.shape.w);
+      }
+    }
+  }
+
+  // Row y of the image, from column 0 on.
+  float* PaddedRow(float* plane, int64_t y) const { return plane + ((y + 2) * cut_.pitch + 1) * C; }
+
   // x and y of a batch's points, read in place if they are contiguous. The rest of the batch is not
   // written and not used.
   const float* Grid(int64_t first, int64_t count, float* HWY_RESTRICT copy) const {
@@ -348,7 +311,7 @@ class PaddedPlanes {
   // while points stay in the cell or move to the next pixel. In memory each point would wait for
   // the stores of the point before.
   HWY_INLINE void Scatter(const Batch& batch, const float* HWY_RESTRICT g, int64_t count) const {
-    float* const plane = planes_.sums();
+    float* const plane = sums_;
     float* const lower = plane + cut_.pitch;
     float nw = 0;
     float ne = 0;
@@ -413,7 +376,7 @@ class PaddedPlanes {
       hn::StoreU(hn::UpperHalf(pair, column), pair, to + down);
     };
     for (int64_t k = 0; k < count; ++k) {
-      float* const next = planes_.sums() + 2 * int64_t{batch.cell[k]};
+      float* const next = sums_ + 2 * int64_t{batch.cell[k]};
       if (next != cell) {
         if (cell != nullptr) store(cell, west);
         if (cell != nullptr && next == cell + 2) {
@@ -510,12 +473,12 @@ class PaddedPlanes {
                             float (*to)[4 * kBatch]) const {
     const Taps d;
     if constexpr (kPaired) {
-      const float* upper = planes_.values() + 2 * int64_t{batch.cell[k]};
+      const float* upper = values_ + 2 * int64_t{batch.cell[k]};
       hn::Store(hn::LoadU(d, upper), d, to[0] + slot);
       hn::Store(hn::LoadU(d, upper + 2 * cut_.pitch), d, to[1] + slot);
       return;
     }
-    const float* upper = planes_.values() + batch.cell[k];
+    const float* upper = values_ + batch.cell[k];
     hn::Store(LoadTaps(upper, upper + cut_.pitch), d, to[0] + slot);
   }
 
@@ -550,7 +513,6 @@ class PaddedPlanes {
 
   const Params& p_;
   const PaddedGeometry& cut_;
-  ImagePlanes<C, kInputGrad, kGridGrad> planes_;
   PointGeometry<float> geometry_;
   PointStrides grid_at_;
   PointStrides grid_grad_at_;
@@ -558,6 +520,10 @@ class PaddedPlanes {
   const float* grad_output_;
   const float* grid_;
   float* grid_grad_;
+  const float* input_;
+  float* input_grad_;
+  float* values_;
+  float* sums_;
 };
 
 template <int C>
