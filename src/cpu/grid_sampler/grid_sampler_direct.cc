@@ -11,8 +11,8 @@
 #include <limits>
 #include <type_traits>
 
-#include "cpu/grid_sampler/grid_sampler_gather-inl.h"
 #include "cpu/grid_sampler/grid_sampler_paths-inl.h"
+#include "cpu/grid_sampler/grid_sampler_point-inl.h"
 #include "cpu/grid_sampler/grid_sampler_source-inl.h"
 #include "cpu/grid_sampler/grid_sampler_tap_batch-inl.h"
 #include "cpu/machine/fetch.h"

@@ -1,5 +1,6 @@
-// Where grid points sample the image, one vector of points at a time: the expressions of
-// ref/grid_sampler_point.h, operation by operation. Per target.
+// Points, a vector of them at a time: tensors of points are read and written, and where points of
+// the grid sample the image (the expressions of ref/grid_sampler_point.h, operation by operation).
+// Per target.
 #if defined(PORTACL_CPU_GRID_SAMPLER_POINT_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef PORTACL_CPU_GRID_SAMPLER_POINT_INL_H_
 #undef PORTACL_CPU_GRID_SAMPLER_POINT_INL_H_
@@ -10,11 +11,14 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 
 #include "cpu/grid_sampler/grid_sampler_layout.h"
 #include "cpu/vector/highway.h"
 #include "cpu/vector/simd-inl.h"
+#include "cpu/vector/transpose-inl.h"
 #include "ops/grid_sampler_params.h"
+#include "runtime/parallel.h"
 
 #if PORTACL_HWY_TARGET
 HWY_BEFORE_NAMESPACE();
@@ -362,6 +366,183 @@ template <class D, class V = hn::Vec<D>, class M = hn::Mask<D>>
 HWY_INLINE V FinishGrad(D d, V sum, V slope, M unusable, M infinite) {
   const V nan = hn::Set(d, std::numeric_limits<hn::TFromD<D>>::quiet_NaN());
   return hn::IfThenElse(unusable, nan, hn::IfThenZeroElse(infinite, hn::Mul(sum, slope)));
+}
+
+// ---- tensors of points --------------------------------------------------------------------------
+
+// Calls run(first, last) for ranges of points that cover one image or volume, on all threads.
+template <class Run>
+void ForChunks(const PointChunks& g, const Run& run) {
+  runtime::ParallelFor(g.chunks, g.grain, [&](int64_t begin, int64_t end) {
+    run(begin * g.chunk_points, std::min(end * g.chunk_points, g.points));
+  });
+}
+
+// Calls Kernel(params).Run(n, first, last) for ranges of points that cover all images, on all
+// threads.
+template <class Kernel, class Params>
+void RunOverChunks(const Params& params, const PointChunks& g) {
+  const Kernel kernel(params);
+  runtime::ParallelFor(g.images * g.chunks, g.grain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t first = i % g.chunks * g.chunk_points;
+      kernel.Run(i / g.chunks, first, std::min(first + g.chunk_points, g.points));
+    }
+  });
+}
+
+// x, y and, in volumes, z of `count` points of a grid from `first` on; other lanes hold any
+// numbers.
+template <class D, class T, class... V>
+HWY_INLINE void ReadPoints(D d, const PointStrides& at, const T* grid, int64_t first, int64_t count,
+                           V&... axes) {
+  constexpr int64_t kAxes = sizeof...(V);
+  if (HWY_LIKELY(HasDensePoints(at, kAxes) && count == Length(d))) {
+    if constexpr (kAxes == 2) {
+      return LoadDeinterleaved2(d, grid + 2 * first, axes...);
+    } else {
+      return LoadDeinterleaved3(d, grid + 3 * first, axes...);
+    }
+  }
+  HWY_ALIGN hn::TFromD<D> copy[kAxes][hn::MaxLanes(d)] = {};
+  for (int64_t k = 0; k < count; ++k) {
+    const T* from = grid + at.OffsetOf(first + k);
+    for (auto& axis : copy) {
+      axis[k] = base::Widen(*from);
+      from += at.channel_stride;
+    }
+  }
+  size_t axis = 0;
+  ((axes = hn::Load(d, copy[axis++])), ...);
+}
+
+// The same for as many axes as there are.
+template <int kAxes, class D, class T, class V = hn::Vec<D>>
+HWY_INLINE void ReadPoints(D d, const PointStrides& at, const T* grid, int64_t first, int64_t count,
+                           const Axes<V>& to) {
+  WithAxes<kAxes>(to, [&](auto&... axes) PORTACL_INLINE_LAMBDA {
+    ReadPoints(d, at, grid, first, count, axes...);
+  });
+}
+
+// The plane at `from` at `count` points from `first` on; the other lanes are 0.
+template <class D, class T>
+HWY_INLINE hn::Vec<D> ReadChannel(D d, const PointStrides& at, const T* from, int64_t first,
+                                  int64_t count) {
+  if (HWY_LIKELY(at.flat && at.pixel_stride == 1 && count == Length(d))) {
+    return LoadWide(d, from + first);
+  }
+  HWY_ALIGN hn::TFromD<D> copy[hn::MaxLanes(D())] = {};
+  for (int64_t k = 0; k < count; ++k) copy[k] = base::Widen(from[at.OffsetOf(first + k)]);
+  return hn::Load(d, copy);
+}
+
+// Writes x, y and, of volumes, z of `count` points from `first` on, rounded once.
+template <class D, class T, class... V>
+HWY_INLINE void WritePoints(D d, const PointStrides& at, T* out, int64_t first, int64_t count,
+                            V... axes) {
+  using F = hn::TFromD<D>;
+  constexpr int64_t kAxes = sizeof...(V);
+  const auto interleave = [&](F* to) PORTACL_INLINE_LAMBDA {
+    if constexpr (kAxes == 2) {
+      hn::StoreInterleaved2(axes..., d, to);
+    } else {
+      hn::StoreInterleaved3(axes..., d, to);
+    }
+  };
+  const bool dense = HasDensePoints(at, kAxes) && count == Length(d);
+  if constexpr (std::is_same_v<T, F>) {
+    if (HWY_LIKELY(dense)) return interleave(out + kAxes * first);
+  }
+  HWY_ALIGN F points[kAxes * hn::MaxLanes(d)];
+  interleave(points);
+  if (HWY_LIKELY(dense)) {
+    for (int64_t part = 0; part < kAxes; ++part) {
+      StoreNarrow(hn::Load(d, points + part * count), d, out + kAxes * first + part * count);
+    }
+    return;
+  }
+  for (int64_t k = 0; k < count; ++k) {
+    T* to = out + at.OffsetOf(first + k);
+    for (int64_t axis = 0; axis < kAxes; ++axis) {
+      to[axis * at.channel_stride] = base::Narrow<T>(points[kAxes * k + axis]);
+    }
+  }
+}
+
+template <int kAxes, class D, class T, class V = hn::Vec<D>>
+HWY_INLINE void WritePoints(D d, const PointStrides& at, T* out, int64_t first, int64_t count,
+                            const Axes<V>& from) {
+  WithAxes<kAxes>(from, [&](const auto&... axes) PORTACL_INLINE_LAMBDA {
+    WritePoints(d, at, out, first, count, axes...);
+  });
+}
+
+// gridGrad of nearest points, zeros: moving a point moves no nearest pixel. For RunOverChunks().
+template <class Params, class T>
+class NoGridGrad {
+ public:
+  explicit NoGridGrad(const Params& p) : p_(p), at_(GridPointsOf(p.shape, p.grid_grad_stride)) {}
+
+  // Points [first, last) of image or volume n.
+  void Run(int64_t n, int64_t first, int64_t last) const {
+    constexpr int64_t kAxes = kAxesOf<Params>;
+    T* const out = static_cast<T*>(p_.grid_grad) + n * p_.grid_grad_stride[0];
+    if (HasDensePoints(at_, kAxes)) return Clear(out + kAxes * first, kAxes * (last - first));
+    for (int64_t p = first; p < last; ++p) {
+      T* const point = out + at_.OffsetOf(p);
+      for (int64_t axis = 0; axis < kAxes; ++axis) point[axis * at_.channel_stride] = T{};
+    }
+  }
+
+ private:
+  const Params& p_;
+  PointStrides at_;
+};
+
+// ---- points by blocks of channels ---------------------------------------------------------------
+
+// Some channels of an image's or volume's points.
+template <class T>
+struct PointBlock {
+  T* base;  // point 0, the first channel
+  PointStrides at;
+  int64_t channels;
+};
+
+// Copies points first, first + 1, ... or index[0], index[1], ... into to[count][L], rounding
+// nothing. Neighbouring points in memory are transposed together, others are copied one by one.
+template <int L, class T, class F = base::ComputeType<T>>
+void ReadPointBlock(const PointBlock<const T>& from, int64_t first, const int32_t* index,
+                    int64_t count, F* to) {
+  Planar<const T> planar = {from.base, from.at.channel_stride, from.at.pixel_stride, from.channels,
+                            count};
+  if (index == nullptr && from.at.flat) {
+    planar.base += first * from.at.pixel_stride;
+    return ReadPixels<T, L>(planar, to, L);
+  }
+  planar.pixels = 1;
+  if (planar.pixel_stride == 1) planar.pixel_stride = 2;  // one pixel: no tile
+  for (int64_t k = 0; k < count; ++k) {
+    planar.base = from.base + from.at.OffsetOf(index != nullptr ? index[k] : first + k);
+    ReadPixels<T, L>(planar, to + k * L, L);
+  }
+}
+
+// From values[count][L], rounded once, to points first, first + 1, ...
+template <int L, class T, class F = base::ComputeType<T>>
+void WritePointBlock(const F* values, int64_t first, int64_t count, const PointBlock<T>& to) {
+  Planar<T> planar = {to.base, to.at.channel_stride, to.at.pixel_stride, to.channels, count};
+  if (to.at.flat) {
+    planar.base += first * to.at.pixel_stride;
+    return WritePixels<T, L>(values, L, planar);
+  }
+  planar.pixels = 1;
+  if (planar.pixel_stride == 1) planar.pixel_stride = 2;  // one pixel: no tile
+  for (int64_t k = 0; k < count; ++k) {
+    planar.base = to.base + to.at.OffsetOf(first + k);
+    WritePixels<T, L>(values + k * L, L, planar);
+  }
 }
 
 }  // namespace portacl::cpu::HWY_NAMESPACE

@@ -12,14 +12,120 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "cpu/grid_sampler/grid_sampler_gather-inl.h"
 #include "cpu/grid_sampler/grid_sampler_layout.h"
+#include "cpu/grid_sampler/grid_sampler_point-inl.h"
 #include "cpu/machine/fetch.h"
 #include "cpu/vector/highway.h"
+#include "cpu/vector/simd-inl.h"
 
 #if PORTACL_HWY_TARGET
 HWY_BEFORE_NAMESPACE();
 namespace portacl::cpu::HWY_NAMESPACE {
+
+// ---- gathers ------------------------------------------------------------------------------------
+
+#if HWY_TARGET == HWY_AVX3
+inline constexpr size_t kVectorBytes = 64;
+
+template <int kScale, class DI>
+HWY_INLINE __m512i GatherAll(DI, __m512i offset, const void* base) {
+  const __m512i zero = _mm512_setzero_si512();
+  if constexpr (sizeof(hn::TFromD<DI>) == 8) {
+    __mmask8 all = 0xFF;
+    asm("" : "+Yk"(all));
+    return _mm512_mask_i64gather_epi64(zero, all, offset, base, kScale);
+  } else {
+    __mmask16 all = 0xFFFF;
+    asm("" : "+Yk"(all));
+    return _mm512_mask_i32gather_epi32(zero, all, offset, base, kScale);
+  }
+}
+#elif HWY_TARGET == HWY_AVX2
+inline constexpr size_t kVectorBytes = 32;
+
+template <int kScale, class DI>
+HWY_INLINE __m256i GatherAll(DI, __m256i offset, const void* base) {
+  const __m256i zero = _mm256_setzero_si256();
+  __m256i all = _mm256_set1_epi32(-1);
+  asm("" : "+x"(all));
+  if constexpr (sizeof(hn::TFromD<DI>) == 8) {
+    return _mm256_mask_i64gather_epi64(zero, static_cast<const long long*>(base), offset, all,
+                                       kScale);
+  } else {
+    return _mm256_mask_i32gather_epi32(zero, static_cast<const int*>(base), offset, all, kScale);
+  }
+}
+#endif
+
+// The element that starts kScale * offset bytes behind `base`, of each lane.
+template <int kScale, class D, class VI>
+HWY_INLINE hn::Vec<D> GatherAt(D d, const hn::TFromD<D>* base, VI offset) {
+  const hn::RebindToSigned<D> di;
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
+  // A gather merges into its register, and so waits for the register's old value. GCC clears the
+  // register only if it does not know that all lanes are wanted.
+  if constexpr (sizeof(offset) == kVectorBytes) {
+    return hn::BitCast(d, hn::Vec<decltype(di)>{GatherAll<kScale>(di, offset.raw, base)});
+  }
+#endif
+  if constexpr (kScale == sizeof(hn::TFromD<D>)) {
+    return hn::GatherIndex(d, base, hn::BitCast(di, offset));  // scaled in 64 bits
+  } else {
+    constexpr int kShift = kScale / 2;  // of 2 and 4; ServesPairs() bounds these offsets
+    return hn::GatherOffset(d, base, hn::ShiftLeft<kShift>(hn::BitCast(di, offset)));
+  }
+}
+
+// Element plane[at] of each lane and its neighbour to the right.
+template <class T, class D, class V = hn::Vec<D>>
+HWY_INLINE void GatherPairs(D d, const T* plane, hn::Vec<IndexTag<D>> at, V& west, V& east) {
+  if constexpr (std::is_same_v<T, double>) {
+    const hn::RebindToSigned<D> di;
+    const auto wide = hn::PromoteTo(di, at);
+    west = GatherAt<8>(d, plane, wide);
+    east = GatherAt<8>(d, plane + 1, wide);
+  } else if constexpr (std::is_same_v<T, float>) {
+    // A pair is 64 bits: of even points in one vector, of odd points in another.
+    const hn::Repartition<uint64_t, D> du;
+    const auto* pairs = reinterpret_cast<const uint64_t*>(plane);
+    const auto both = hn::BitCast(du, at);
+    const auto even_at = hn::And(both, hn::Set(du, 0xFFFFFFFFu));
+    const auto odd_at = hn::ShiftRight<32>(both);
+    const auto even = hn::BitCast(d, GatherAt<4>(du, pairs, even_at));
+    const auto odd = hn::BitCast(d, GatherAt<4>(du, pairs, odd_at));
+    west = hn::OddEven(hn::DupEven(odd), even);
+    east = hn::OddEven(odd, hn::DupOdd(even));
+  } else {
+    const hn::RebindToUnsigned<D> du;
+    const IndexTag<D> di;
+    const auto pair = GatherAt<2>(du, reinterpret_cast<const uint32_t*>(plane), at);
+    if constexpr (std::is_same_v<T, base::BFloat16>) {
+      west = hn::BitCast(d, hn::ShiftLeft<16>(pair));
+      east = hn::BitCast(d, hn::And(pair, hn::Set(du, 0xFFFF0000u)));
+    } else {
+      const hn::Rebind<uint16_t, D> half;
+      const auto widen = [&](auto bits) HWY_ATTR {
+        const auto narrow = hn::DemoteTo(half, hn::BitCast(di, bits));
+        return hn::PromoteTo(d, hn::BitCast(MemoryTag<T, D>(), narrow));
+      };
+      west = widen(hn::And(pair, hn::Set(du, 0xFFFFu)));
+      east = widen(hn::ShiftRight<16>(pair));
+    }
+  }
+}
+
+// A mask of index lanes for the lanes of values.
+template <class D>
+HWY_INLINE hn::Mask<D> ValueMask(D d, hn::Mask<IndexTag<D>> mask) {
+  if constexpr (sizeof(hn::TFromD<D>) == 8) {
+    const auto lanes = hn::VecFromMask(IndexTag<D>(), mask);
+    return hn::MaskFromVec(hn::BitCast(d, hn::PromoteTo(hn::RebindToSigned<D>(), lanes)));
+  } else {
+    return hn::RebindMask(d, mask);
+  }
+}
+
+// ---- windows ------------------------------------------------------------------------------------
 
 // Two vectors of each of up to kMaxWindowRows rows, which hold the pixels of all lanes. More rows
 // cost what gathering does.
