@@ -14,11 +14,11 @@
 #include <cstring>
 
 #include "cpu/grid_sampler/grid_sampler_2d_backward_strip-inl.h"
-#include "cpu/grid_sampler/grid_sampler_2d_taps-inl.h"
 #include "cpu/grid_sampler/grid_sampler_backward-inl.h"
 #include "cpu/grid_sampler/grid_sampler_paths-inl.h"
 #include "cpu/grid_sampler/grid_sampler_plan.h"
 #include "cpu/grid_sampler/grid_sampler_point-inl.h"
+#include "cpu/grid_sampler/grid_sampler_taps-inl.h"
 #include "cpu/machine/fetch.h"
 #include "runtime/parallel.h"
 

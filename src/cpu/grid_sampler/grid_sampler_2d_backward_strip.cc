@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "cpu/grid_sampler/grid_sampler_2d_backward_strip-inl.h"
-#include "cpu/grid_sampler/grid_sampler_2d_taps-inl.h"
+#include "cpu/grid_sampler/grid_sampler_taps-inl.h"
 #include "cpu/vector/channel_tree-inl.h"
 
 #if PORTACL_HWY_TARGET

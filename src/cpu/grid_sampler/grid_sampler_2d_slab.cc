@@ -8,9 +8,9 @@
 #include <algorithm>
 #include <bit>
 
-#include "cpu/grid_sampler/grid_sampler_2d_taps-inl.h"
 #include "cpu/grid_sampler/grid_sampler_paths-inl.h"
 #include "cpu/grid_sampler/grid_sampler_point-inl.h"
+#include "cpu/grid_sampler/grid_sampler_taps-inl.h"
 #include "cpu/vector/transpose-inl.h"
 #include "runtime/parallel.h"
 

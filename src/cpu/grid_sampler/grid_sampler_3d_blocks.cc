@@ -15,7 +15,7 @@
 #include "cpu/grid_sampler/grid_sampler_2d_backward_strip-inl.h"
 #include "cpu/grid_sampler/grid_sampler_backward-inl.h"
 #include "cpu/grid_sampler/grid_sampler_paths-inl.h"
-#include "cpu/grid_sampler/grid_sampler_tap_batch-inl.h"
+#include "cpu/grid_sampler/grid_sampler_taps-inl.h"
 #include "cpu/machine/fetch.h"
 #include "cpu/machine/machine.h"
 #include "cpu/vector/channel_tree-inl.h"

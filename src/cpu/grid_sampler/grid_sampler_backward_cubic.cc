@@ -6,7 +6,7 @@
 // Highway first.
 #include "base/dispatch.h"
 #include "cpu/grid_sampler/grid_sampler_backward-inl.h"
-#include "cpu/grid_sampler/grid_sampler_tap_batch-inl.h"
+#include "cpu/grid_sampler/grid_sampler_taps-inl.h"
 
 #if PORTACL_HWY_TARGET
 HWY_BEFORE_NAMESPACE();

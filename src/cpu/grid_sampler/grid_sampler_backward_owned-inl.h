@@ -17,7 +17,7 @@
 
 #include "cpu/grid_sampler/grid_sampler_plan.h"
 #include "cpu/grid_sampler/grid_sampler_point-inl.h"
-#include "cpu/grid_sampler/grid_sampler_tap_batch-inl.h"
+#include "cpu/grid_sampler/grid_sampler_taps-inl.h"
 #include "cpu/vector/highway.h"
 #include "runtime/parallel.h"
 

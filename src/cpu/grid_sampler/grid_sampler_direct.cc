@@ -14,7 +14,7 @@
 #include "cpu/grid_sampler/grid_sampler_paths-inl.h"
 #include "cpu/grid_sampler/grid_sampler_point-inl.h"
 #include "cpu/grid_sampler/grid_sampler_source-inl.h"
-#include "cpu/grid_sampler/grid_sampler_tap_batch-inl.h"
+#include "cpu/grid_sampler/grid_sampler_taps-inl.h"
 #include "cpu/machine/fetch.h"
 #include "cpu/machine/machine.h"
 #include "cpu/vector/simd-inl.h"
