@@ -332,23 +332,36 @@ class Owner {
   // Cells and weights of points; the result is which taps are in the part.
   HWY_INLINE VI Place(const Axes<V>& at, int64_t i,
                       LinearBatch<F, kAxes>* HWY_RESTRICT batch) const {
+    return WithIndices(hn::Floor(at.x), hn::Floor(at.y), hn::Floor(at.z),
+                       [&](VI column, VI row, VI plane) PORTACL_INLINE_LAMBDA {
+                         const Axes first(column, row, plane);
+                         return HWY_UNLIKELY(wraps()) ? PlaceLinear<true>(at, first, i, batch)
+                                                      : PlaceLinear<false>(at, first, i, batch);
+                       });
+  }
+
+  // kWraps: the axes are circular.
+  template <bool kWraps>
+  HWY_INLINE VI PlaceLinear(const Axes<V>& at, const Axes<VI>& first, int64_t i,
+                            LinearBatch<F, kAxes>* HWY_RESTRICT batch) const {
     const DI di;
-    return WithIndices(
-        hn::Floor(at.x), hn::Floor(at.y), hn::Floor(at.z),
-        [&](VI column, VI row, VI plane) PORTACL_INLINE_LAMBDA {
-          if (HWY_UNLIKELY(wraps())) return PlaceWrapped(at, column, row, plane, i, batch);
-          VI taps = TapsAlong<kAxes, 0>(di, column, 0, p_.shape.w);
-          if constexpr (kAxes == 2) {
-            taps = hn::And(taps, TapsAlong<kAxes, 1>(di, row, part_.first, part_.end));
-          } else {
-            taps = hn::And(taps, TapsAlong<kAxes, 1>(di, row, 0, p_.shape.h));
-            taps = hn::And(taps, TapsAlong<kAxes, 2>(di, plane, part_.first, part_.end));
-          }
-          if (hn::AllTrue(di, hn::Eq(taps, hn::Zero(di)))) return taps;
-          hn::Store(taps, di, batch->taps + i);
-          PlaceTaps<kAxes, F>(sums_.size, at, Axes(column, row, plane), i, batch);
-          return taps;
-        });
+    const auto& s = p_.shape;
+    if constexpr (kWraps) WrapIndices(first.x, first.y, first.z);
+    VI taps = TapsAlong<kAxes, 0, kWraps>(di, first.x, 0, s.w, s.w);
+    VI wrapping = hn::Zero(di);
+    if constexpr (kWraps)
+      wrapping = hn::Or(WrapsAlong<0>(di, first.x, s.w), WrapsAlong<1>(di, first.y, s.h));
+    if constexpr (kAxes == 2) {
+      taps = hn::And(taps, TapsAlong<2, 1, kWraps>(di, first.y, part_.first, part_.end, s.h));
+    } else {
+      taps = hn::And(taps, TapsAlong<3, 1, kWraps>(di, first.y, 0, s.h, s.h));
+      taps = hn::And(taps, TapsAlong<3, 2, kWraps>(di, first.z, part_.first, part_.end, s.d));
+      if constexpr (kWraps) wrapping = hn::Or(wrapping, WrapsAlong<2>(di, first.z, s.d));
+    }
+    if (hn::AllTrue(di, hn::Eq(taps, hn::Zero(di)))) return taps;
+    hn::Store(hn::Or(taps, wrapping), di, batch->taps + i);
+    PlaceTaps<kAxes, F>(sums_.size, at, first, i, batch);
+    return taps;
   }
 
   bool wraps() const { return p_.shape.padding == ops::Padding::kCircular; }
@@ -358,26 +371,6 @@ class Owner {
     column = WrappedIndex(di, column, p_.shape.w);
     row = WrappedIndex(di, row, p_.shape.h);
     if constexpr (kAxes == 3) plane = WrappedIndex(di, plane, p_.shape.d);
-  }
-
-  // The same if the axes are circular.
-  HWY_INLINE VI PlaceWrapped(const Axes<V>& at, VI column, VI row, VI plane, int64_t i,
-                             LinearBatch<F, kAxes>* HWY_RESTRICT batch) const {
-    const DI di;
-    const auto& s = p_.shape;
-    const int64_t first_row = kAxes == 2 ? part_.first : 0;
-    const int64_t end_row = kAxes == 2 ? part_.end : s.h;
-    WrapIndices(column, row, plane);
-    VI taps = hn::And(WrappedTapsAlong<kAxes, 0>(di, column, 0, s.w, s.w),
-                      WrappedTapsAlong<kAxes, 1>(di, row, first_row, end_row, s.h));
-    VI wrapping = hn::Or(WrapsAlong<0>(di, column, s.w), WrapsAlong<1>(di, row, s.h));
-    if constexpr (kAxes == 3) {
-      taps = hn::And(taps, WrappedTapsAlong<kAxes, 2>(di, plane, part_.first, part_.end, s.d));
-      wrapping = hn::Or(wrapping, WrapsAlong<2>(di, plane, s.d));
-    }
-    hn::Store(hn::Or(taps, wrapping), di, batch->taps + i);
-    PlaceTaps<kAxes, F>(sums_.size, at, Axes(column, row, plane), i, batch);
-    return taps;
   }
 
   HWY_INLINE VI Place(const Axes<V>& at, int64_t point,

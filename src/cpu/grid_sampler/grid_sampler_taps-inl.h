@@ -307,25 +307,18 @@ HWY_INLINE VI BitsBelow(DI di, VI at, int64_t extent, int32_t value) {
 }
 
 // Which taps of points are in [first, end) of axis kAxis; the other axes are not checked. `at`: the
-// points' first taps on that axis.
-template <int kAxes, int kAxis, class DI, class VI = hn::Vec<DI>>
-HWY_INLINE VI TapsAlong(DI di, VI at, int64_t first, int64_t end) {
+// points' first taps on that axis. kWraps: it is a circular axis of `extent` elements, and
+// WrappedIndex() made the first taps.
+template <int kAxes, int kAxis, bool kWraps = false, class DI, class VI = hn::Vec<DI>>
+HWY_INLINE VI TapsAlong(DI di, VI at, int64_t first, int64_t end, int64_t extent = 0) {
   constexpr int32_t kLow = (kAxis == 0 ? 0x55 : kAxis == 1 ? 0x33 : 0x0F) & kAllTaps<kAxes>;
   constexpr int32_t kHigh = kAllTaps<kAxes> & ~kLow;
-  const VI own = first == 0 ? at : hn::Sub(at, hn::Set(di, static_cast<int32_t>(first)));
-  return hn::Or(BitsBelow(di, own, end - first, kLow),
-                BitsBelow(di, hn::Add(own, hn::Set(di, 1)), end - first, kHigh));
-}
-
-// The same on a circular axis of `extent` elements, for first taps that WrappedIndex() made.
-template <int kAxes, int kAxis, class DI, class VI = hn::Vec<DI>>
-HWY_INLINE VI WrappedTapsAlong(DI di, VI at, int64_t first, int64_t end, int64_t extent) {
-  constexpr int32_t kLow = (kAxis == 0 ? 0x55 : kAxis == 1 ? 0x33 : 0x0F) & kAllTaps<kAxes>;
-  constexpr int32_t kHigh = kAllTaps<kAxes> & ~kLow;
+  const VI one = hn::Set(di, 1);
   const VI begin = hn::Set(di, static_cast<int32_t>(first));
-  const VI next = WrappedIndex(di, hn::Add(at, hn::Set(di, 1)), extent);
-  return hn::Or(BitsBelow(di, hn::Sub(at, begin), end - first, kLow),
-                BitsBelow(di, hn::Sub(next, begin), end - first, kHigh));
+  const VI own = first == 0 ? at : hn::Sub(at, begin);
+  VI next = hn::Add(own, one);
+  if constexpr (kWraps) next = hn::Sub(WrappedIndex(di, hn::Add(at, one), extent), begin);
+  return hn::Or(BitsBelow(di, own, end - first, kLow), BitsBelow(di, next, end - first, kHigh));
 }
 
 // Bits above the taps: bit kWrapBit + a says that the point's first tap is the last one of axis a,
