@@ -19,7 +19,7 @@
 #include "base/checked.h"
 #include "ops/call_timer.h"
 #include "ops/executor.h"
-#include "ops/memory_rules.h"
+#include "ops/plan.h"
 #include "ops/profile_rules.h"
 #include "ops/refusal.h"
 #include "runtime/scratch.h"

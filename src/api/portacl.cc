@@ -1,6 +1,6 @@
 // The native C API of include/portacl/portacl.h.
 #include "portacl/portacl.h"
-#include "ops/memory_rules.h"
+#include "ops/plan.h"
 
 #include <fmt/format.h>
 

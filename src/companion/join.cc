@@ -6,7 +6,7 @@
 #include "base/checked.h"
 #include "companion/element.h"
 #include "companion/promote.h"
-#include "ops/memory_rules.h"
+#include "ops/plan.h"
 #include "ops/refusal.h"
 
 namespace portacl::companion {

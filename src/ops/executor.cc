@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "ops/call_timer.h"
-#include "ops/memory_rules.h"
+#include "ops/plan.h"
 #include "ops/settings.h"
 #include "runtime/fp_env.h"
 #include "runtime/guard.h"

@@ -1,5 +1,4 @@
 // The rules on memory: null addresses, views inside their storage, allocations, overlap.
-#include "ops/memory_rules.h"
 
 #include "base/checked.h"
 #include "ops/plan.h"
