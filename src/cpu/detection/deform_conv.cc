@@ -536,10 +536,4 @@ std::optional<DeformConvPlan> Plan(const Params& params, std::string_view /*path
 HWY_AFTER_NAMESPACE();
 #endif  // PORTACL_HWY_TARGET
 
-#if HWY_ONCE
-namespace portacl::cpu {
-
 PORTACL_KERNELS(DeformConv, Plan, Run)
-
-}  // namespace portacl::cpu
-#endif  // HWY_ONCE

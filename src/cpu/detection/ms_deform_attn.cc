@@ -467,10 +467,4 @@ using cpu::PlanMsDeformAttn;
 HWY_AFTER_NAMESPACE();
 #endif  // PORTACL_HWY_TARGET
 
-#if HWY_ONCE
-namespace portacl::cpu {
-
 PORTACL_KERNELS(MsDeformAttn, PlanMsDeformAttn, Run)
-
-}  // namespace portacl::cpu
-#endif  // HWY_ONCE

@@ -58,16 +58,7 @@ constexpr auto& Run3DBackward = Run<ops::GridSampler3DBackwardParams, GridSample
 HWY_AFTER_NAMESPACE();
 #endif  // PORTACL_HWY_TARGET
 
-#if HWY_ONCE
-namespace portacl::cpu {
-
 PORTACL_KERNELS(GridSampler2D, Plan2D, Run2D)
-
 PORTACL_KERNELS(GridSampler2DBackward, PlanGridSampler2DBackward, Run2DBackward)
-
 PORTACL_KERNELS(GridSampler3D, PlanGridSampler3D, Run3D)
-
 PORTACL_KERNELS(GridSampler3DBackward, PlanGridSampler3DBackward, Run3DBackward)
-
-}  // namespace portacl::cpu
-#endif  // HWY_ONCE

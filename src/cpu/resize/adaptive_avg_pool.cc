@@ -670,10 +670,4 @@ std::optional<AdaptiveAvgPoolPlan> Plan(const Params& params, std::string_view /
 HWY_AFTER_NAMESPACE();
 #endif  // PORTACL_HWY_TARGET
 
-#if HWY_ONCE
-namespace portacl::cpu {
-
 PORTACL_KERNELS(AdaptiveAvgPool, Plan, Run)
-
-}  // namespace portacl::cpu
-#endif  // HWY_ONCE

@@ -394,10 +394,4 @@ std::optional<NearestForwardPlan> Plan(const Params& params, std::string_view pa
 HWY_AFTER_NAMESPACE();
 #endif  // PORTACL_HWY_TARGET
 
-#if HWY_ONCE
-namespace portacl::cpu {
-
 PORTACL_KERNELS(UpsampleNearestExact, Plan, Run)
-
-}  // namespace portacl::cpu
-#endif  // HWY_ONCE

@@ -315,10 +315,4 @@ std::optional<NearestBackwardPlan> Plan(const Params& params, std::string_view p
 HWY_AFTER_NAMESPACE();
 #endif  // PORTACL_HWY_TARGET
 
-#if HWY_ONCE
-namespace portacl::cpu {
-
 PORTACL_KERNELS(UpsampleNearestExactBackward, Plan, Run)
-
-}  // namespace portacl::cpu
-#endif  // HWY_ONCE

@@ -73,10 +73,4 @@ std::optional<ResamplePlan> Plan(const Params& params, std::string_view path) {
 HWY_AFTER_NAMESPACE();
 #endif  // PORTACL_HWY_TARGET
 
-#if HWY_ONCE
-namespace portacl::cpu {
-
 PORTACL_KERNELS(Resample, Plan, Run)
-
-}  // namespace portacl::cpu
-#endif  // HWY_ONCE

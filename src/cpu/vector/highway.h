@@ -9,7 +9,7 @@
 //
 // and puts its per-target code between HWY_BEFORE_NAMESPACE() and HWY_AFTER_NAMESPACE(), inside
 // `#if PORTACL_HWY_TARGET` and an anonymous namespace inside HWY_NAMESPACE. So functions of two
-// operators may have the same names. The other code stands behind `#if HWY_ONCE`.
+// operators may have the same names. Its last line is PORTACL_KERNELS.
 #ifndef PORTACL_CPU_HIGHWAY_H_
 #define PORTACL_CPU_HIGHWAY_H_
 
@@ -31,17 +31,6 @@
 #define PORTACL_HWY_TARGET                                                       \
   (HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_NEON || \
    HWY_TARGET == HWY_SVE)
-
-// Defines the kernels that ops/listed_kernels.h declares for an operator, best target first. `Plan`
-// and `Run` are functions of each target's namespace, as base::KernelOf wants them; to be used in
-// the namespace around HWY_NAMESPACE, behind `#if HWY_ONCE`.
-#define PORTACL_KERNELS(Name, Plan, Run)                                   \
-  std::span<const base::Kernel<ops::Name##Params>> Name##Kernels() {       \
-    static constexpr base::Kernel<ops::Name##Params> kKernels[] = {        \
-        PORTACL_KERNEL_AVX3(Plan, Run) PORTACL_KERNEL_AVX2(Plan, Run)      \
-            PORTACL_KERNEL_SVE(Plan, Run) PORTACL_KERNEL_NEON(Plan, Run)}; \
-    return kKernels;                                                       \
-  }
 
 #define PORTACL_KERNEL(name, target, space, Plan, Run)             \
   ::portacl::base::KernelOf<&space::Plan, &space::Run>::Make(name, \
@@ -112,3 +101,21 @@
 
 // Outside the guard: defines the operations of the target being compiled.
 #include <hwy/highway.h>
+
+// Defines the kernels that ops/listed_kernels.h declares for an operator, best target first. `Plan`
+// and `Run` are functions of each target's namespace, as base::KernelOf wants them; to be used
+// outside of all namespaces. Expands to nothing but once.
+#undef PORTACL_KERNELS
+#if HWY_ONCE
+#define PORTACL_KERNELS(Name, Plan, Run)                                   \
+  namespace portacl::cpu {                                                 \
+  std::span<const base::Kernel<ops::Name##Params>> Name##Kernels() {       \
+    static constexpr base::Kernel<ops::Name##Params> kKernels[] = {        \
+        PORTACL_KERNEL_AVX3(Plan, Run) PORTACL_KERNEL_AVX2(Plan, Run)      \
+            PORTACL_KERNEL_SVE(Plan, Run) PORTACL_KERNEL_NEON(Plan, Run)}; \
+    return kKernels;                                                       \
+  }                                                                        \
+  }
+#else
+#define PORTACL_KERNELS(...)
+#endif
