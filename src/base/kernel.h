@@ -134,17 +134,33 @@ class KernelOf<kMakePlan, kRunPlan, std::optional<Plan> (*)(const Params&, std::
 
 inline bool OnEveryCpu() { return true; }
 
-// The kernel "ref" of a function that needs no plan.
-template <class Params, void (*kRun)(const Params&)>
-class ReferenceOf {
+// The kernel "ref" of a function with a workspace of kBytes(params). INT64_MAX: there is none.
+template <class Params, void (*kRun)(const Params&, void*), int64_t (*kBytes)(const Params&)>
+class ReferenceIn {
   using Plan = PathPlan<std::monostate>;
-  static std::optional<Plan> MakePlan(const Params&, std::string_view) { return Plan{}; }
-  static void RunPlan(const Params& params, const Plan&, void*) { kRun(params); }
+  static std::optional<Plan> MakePlan(const Params& params, std::string_view) {
+    const int64_t bytes = kBytes(params);
+    if (bytes == INT64_MAX) return std::nullopt;
+    return Plan{.workspace_size = static_cast<uint64_t>(bytes)};
+  }
+  static void RunPlan(const Params& params, const Plan&, void* workspace) {
+    kRun(params, workspace);
+  }
 
  public:
   static constexpr Kernel<Params> Make() {
     return KernelOf<&MakePlan, &RunPlan>::Make("ref", OnEveryCpu);
   }
+};
+
+// The same for a function that needs no workspace.
+template <class Params, void (*kRun)(const Params&)>
+class ReferenceOf {
+  static int64_t Bytes(const Params&) { return 0; }
+  static void Run(const Params& params, void*) { kRun(params); }
+
+ public:
+  static constexpr Kernel<Params> Make() { return ReferenceIn<Params, Run, Bytes>::Make(); }
 };
 
 // A path of a kernel. Returns its plan if the path serves the parameters and either pays or was

@@ -7,10 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <optional>
-#include <string_view>
 #include <type_traits>
-#include <variant>
 
 #include "base/checked.h"
 #include "base/dispatch.h"
@@ -43,8 +40,8 @@ class DeformConv {
         image_(column_grads_ + (p.backward ? SizeOfColumns(p) : 0)),
         weights_(image_ + (p.input_grad.has ? p.channels * p.height * p.width : 0)) {}
 
-  // Elements of the workspace; nullopt if 64 bits do not hold their bytes.
-  static std::optional<uint64_t> Bytes(const Params& p) {
+  // Of the workspace; INT64_MAX if 64 bits do not hold them.
+  static int64_t Bytes(const Params& p) {
     constexpr int64_t kSize = sizeof(F);
     const int64_t columns = base::SaturatedProduct(
         {2 * kSize, p.out_height, p.out_width, p.kernel[0], p.kernel[1], p.channels});
@@ -52,10 +49,9 @@ class DeformConv {
     const int64_t weights =
         base::SaturatedProduct({kSize, p.out_channels, p.channels, p.kernel[0], p.kernel[1]});
     int64_t all = 0;
-    if (!base::CheckedAdd(columns, image, &all) || !base::CheckedAdd(all, weights, &all)) {
-      return std::nullopt;
-    }
-    return static_cast<uint64_t>(all);
+    const bool fits =
+        base::CheckedAdd(columns, image, &all) && base::CheckedAdd(all, weights, &all);
+    return fits ? all : INT64_MAX;
   }
 
   void Run() const {
@@ -316,25 +312,18 @@ class DeformConv {
   F* const weights_;       // sums of the weight's gradient, like the weight
 };
 
-using RefPlan = base::PathPlan<std::monostate>;
-
-std::optional<RefPlan> MakePlan(const Params& p, std::string_view /*path*/) {
-  const auto bytes =
-      p.dtype == base::DType::kDouble ? DeformConv<double>::Bytes(p) : DeformConv<float>::Bytes(p);
-  if (!bytes) return std::nullopt;
-  RefPlan plan;
-  plan.workspace_size = *bytes;
-  return plan;
+int64_t Bytes(const Params& p) {
+  return p.dtype == base::DType::kDouble ? DeformConv<double>::Bytes(p)
+                                         : DeformConv<float>::Bytes(p);
 }
 
-void RunPlan(const Params& p, const RefPlan& /*plan*/, void* workspace) {
+void Run(const Params& p, void* workspace) {
   base::DispatchFloating(
       p.dtype, [&](auto tag) { DeformConv<typename decltype(tag)::type>(p, workspace).Run(); });
 }
 
 }  // namespace
 
-const base::Kernel<Params> kDeformConv =
-    base::KernelOf<&MakePlan, &RunPlan>::Make("ref", base::OnEveryCpu);
+const base::Kernel<Params> kDeformConv = base::ReferenceIn<Params, Run, Bytes>::Make();
 
 }  // namespace portacl::ref

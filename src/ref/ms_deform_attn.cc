@@ -7,9 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <optional>
-#include <string_view>
-#include <variant>
 
 #include "base/checked.h"
 #include "base/dispatch.h"
@@ -181,19 +178,13 @@ class MsDeformAttn {
   const Params& p_;
 };
 
-using RefPlan = base::PathPlan<std::monostate>;
-
-std::optional<RefPlan> MakePlan(const Params& p, std::string_view /*path*/) {
-  if (!p.value_grad.has) return RefPlan{};
+int64_t Bytes(const Params& p) {
+  if (!p.value_grad.has) return 0;
   const int64_t size = p.dtype == base::DType::kDouble ? 8 : 4;
-  const int64_t bytes = base::SaturatedProduct({size, p.batch, p.heads, p.keys, p.channels});
-  if (bytes == INT64_MAX) return std::nullopt;
-  RefPlan plan;
-  plan.workspace_size = static_cast<uint64_t>(bytes);
-  return plan;
+  return base::SaturatedProduct({size, p.batch, p.heads, p.keys, p.channels});
 }
 
-void RunPlan(const Params& p, const RefPlan& /*plan*/, void* workspace) {
+void Run(const Params& p, void* workspace) {
   base::DispatchFloating(p.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     if (p.point_dtype == p.dtype) return MsDeformAttn<T, T>(p).Run(workspace);
@@ -203,7 +194,6 @@ void RunPlan(const Params& p, const RefPlan& /*plan*/, void* workspace) {
 
 }  // namespace
 
-const base::Kernel<Params> kMsDeformAttn =
-    base::KernelOf<&MakePlan, &RunPlan>::Make("ref", base::OnEveryCpu);
+const base::Kernel<Params> kMsDeformAttn = base::ReferenceIn<Params, Run, Bytes>::Make();
 
 }  // namespace portacl::ref
