@@ -328,10 +328,7 @@ class DeformConvPlan final : public Plan {
  public:
   explicit DeformConvPlan(const Call& call) : Plan(call), at_(PlacesOf(call.signature().op)) {
     const Reader read(call);
-    for (size_t i = 0; i < call.signature().CountOf(Form::kRead); ++i) {
-      Add(read, static_cast<int>(i));
-    }
-    for (size_t i = 0; i < call.signature().outputs(); ++i) Add(read, kOut + static_cast<int>(i));
+    AddTensors(call);
     SetNumbers(read);
     SetTensors(read);
     SetLog(read);
@@ -369,11 +366,6 @@ class DeformConvPlan final : public Plan {
  private:
   using Params = DeformConvParams;
 
-  void Add(const Reader& read, int place) {
-    const TensorDesc* const tensor = read.Raw(place);
-    AddTensor(read.Name(place), tensor != nullptr ? *tensor : TensorDesc(), place >= kOut,
-              tensor != nullptr);
-  }
   void SetLog(const Reader& read) {
     // The function that the log names has no pairs and no tensor of masks. A case cannot say a null
     // tensor, or a bias of another type.

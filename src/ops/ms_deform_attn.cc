@@ -202,17 +202,16 @@ class MsDeformAttnPlan final : public Plan {
     params_.value.Describe(value);
     Describe(location, &params_.location);
     Describe(*call.input(4), &params_.weight);
-    for (size_t i = 0; i < call.signature().CountOf(Form::kRead); ++i) {
-      AddTensor(call.input_name(i), *call.input(i), false, true);
-    }
     DescribeOutput(params_.backward ? *call.input(kOutput) : *call.output(0));
-    if (params_.backward) {
-      AddGrad(call, 0, &params_.value_grad);
-      AddGrad(call, 1, &params_.location_grad);
-      AddGrad(call, 2, &params_.weight_grad);
-    } else {
-      AddTensor(call.output_name(0), *call.output(0), true, true);
-    }
+    const auto describe = [&](size_t index, auto* tensor) {
+      const TensorDesc* const grad = call.output(index);
+      if (grad != nullptr && grad->NumElements() > 0) Describe(*grad, tensor);
+    };
+    AddTensors(call);
+    if (!params_.backward) return;
+    describe(0, &params_.value_grad);
+    describe(1, &params_.location_grad);
+    describe(2, &params_.weight_grad);
   }
 
   Status Make() {
@@ -291,13 +290,6 @@ class MsDeformAttnPlan final : public Plan {
       s = Dims(split.data(), 4);
     }
     params_.output.Describe(desc);
-  }
-  template <class Tensor>
-  void AddGrad(const Call& call, size_t index, Tensor* tensor) {
-    const TensorDesc* const grad = call.output(index);
-    AddTensor(call.output_name(index), grad != nullptr ? *grad : TensorDesc(), true,
-              grad != nullptr);
-    if (grad != nullptr && grad->NumElements() > 0) Describe(*grad, tensor);
   }
 
   MsDeformAttnLevel ReadLevel(const Elements& elements, int64_t l) const {

@@ -108,6 +108,17 @@ TensorSlot& Plan::AddTensor(const char* name, const base::TensorDesc& desc, bool
   return slot;
 }
 
+void Plan::AddTensors(const Call& call) {
+  const auto add = [&](const char* name, const base::TensorDesc* tensor, bool output) {
+    AddTensor(name, tensor != nullptr ? *tensor : base::TensorDesc(), output, tensor != nullptr);
+  };
+  const Signature& row = call.signature();
+  for (size_t i = 0; i < row.CountOf(Form::kRead); ++i) {
+    add(call.input_name(i), call.input(i), false);
+  }
+  for (size_t i = 0; i < row.outputs(); ++i) add(call.output_name(i), call.output(i), true);
+}
+
 std::string Plan::LayoutDifference(int index, const base::TensorDesc& given) const {
   const TensorSlot& slot = tensor(index);
   if (slot.found.get() == &given) return {};  // may have the shape of an earlier run

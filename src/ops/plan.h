@@ -180,6 +180,8 @@ class Plan {
   // Inputs first. `updated`: an output that is read as well.
   TensorSlot& AddTensor(const char* name, const base::TensorDesc& desc, bool output, bool active,
                         bool updated = false);
+  // Every tensor of the call. A null one is not active.
+  void AddTensors(const Call& call);
   // The rules on memory that every operator shares, on the planned addresses: see operators' docs.
   base::Status CheckMemory() const;
   // Chooses the kernel; keeps its name and its workspace. The plan is small if the first tensor and
