@@ -1,4 +1,4 @@
-// Adaptive average pooling: one sum per destination, in row-major order, from +0.
+// Adaptive average pooling: each destination is one sum of its window, row-major, starting from +0.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace {
 using Params = ops::AdaptiveAvgPoolParams;
 using Index = std::array<int64_t, 3>;  // d, h, w
 
-// The windows of an element of `extents`, in an image of `others`.
+// Returns per axis the window of `others` that belongs to element `at` of `extents`.
 using Windows = std::array<ops::PoolWindow, 3>;
 Windows WindowsOf(const Index& at, const Index& extents, const Index& others) {
   Windows windows{};

@@ -1,5 +1,5 @@
-// A point of the grid is three fused steps and an addition, rounded once. Its gradient sums each
-// row in 16 lanes (lane = w mod 16) joined by a fixed tree, then the rows in ascending order.
+// Computes a grid point by three fused steps and an addition, rounded once. The gradient sums each
+// row in 16 lanes (lane = w mod 16), joins them by a fixed tree and adds the rows in order.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -23,7 +23,7 @@ const F* Place(const Params& p, int k) {
   return static_cast<const F*>(p.place[static_cast<size_t>(k)]);
 }
 
-// Row (n, d, h) of the grid, component j.
+// Returns the first element of component j in row (n, d, h) of the grid.
 template <class T>
 T* GridRow(const Params& p, int64_t n, int64_t d, int64_t h, int j) {
   const auto& s = p.grid_stride;
@@ -51,7 +51,7 @@ void MakeRow(const Params& p, int64_t n, int64_t d, int64_t h, int j) {
   }
 }
 
-// The sum over row (n, d, h) of b[k] * gradient, component j.
+// Sums coordinate k times the gradient's component j over row (n, d, h). Coordinate `axes` is 1.
 template <class T, class F = base::ComputeType<T>>
 F RowSum(const Params& p, int64_t n, int64_t d, int64_t h, int j, int k) {
   const T* const row = GridRow<T>(p, n, d, h, j);

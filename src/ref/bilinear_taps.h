@@ -14,9 +14,9 @@ namespace portacl::ref {
 // Tap 0 is the upper left one (nw), then ne, sw, se. F is float, or double for DOUBLE tensors.
 template <class F>
 struct BilinearTaps {
-  bool is_nan = false;  // a coordinate is: the sample is NaN and nothing gets a gradient
-  bool usable = false;  // within a pixel of the image; never if is_nan
-  F tx = 0, ty = 0, ux = 0, uy = 0;              // the distances from the pixels before and behind
+  bool is_nan = false;  // a coordinate is NaN: so is the sample; no pixel gets a gradient
+  bool usable = false;  // the point is at most a pixel outside the image; false if is_nan
+  F tx = 0, ty = 0, ux = 0, uy = 0;              // distances from the pixels before and behind
   std::array<int64_t, 4> pixel{-1, -1, -1, -1};  // y * width + x; -1 outside
   std::array<F, 4> weight{};
 };
@@ -48,8 +48,8 @@ struct PointGrad {
   F weight = 0, x = 0, y = 0;
 };
 
-// A point's own gradients: of what its sample is multiplied by, and of its coordinates, which are
-// `of_x` and `of_y` times the slopes. dot(pixel): of gradOutput and the pixel's channels.
+// Gradients of one point: of its weight, and of x and y (the slopes times `of_x` and `of_y`).
+// dot(pixel) returns the dot product of gradOutput and the pixel's channels.
 template <class F, class Dot>
 PointGrad<F> PointGradOf(const BilinearTaps<F>& taps, F of_x, F of_y, const Dot& dot) {
   constexpr F kNaN = std::numeric_limits<F>::quiet_NaN();

@@ -1,6 +1,6 @@
-// A column is the samples of a position: each adds four taps. An output sums its column, kernel
-// taps first, then the channels of its group. The gradients do the steps backwards. A point's own
-// gradients come from four dot products, one for each pixel tap: 16 lanes joined by a fixed tree.
+// Samples the image into columns: each sample adds four taps. An output sums its column, kernel
+// taps first, then the channels of its group. The gradients do these steps backwards. The gradients
+// of a point come from four dot products, one per pixel tap, in 16 lanes joined by a fixed tree.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -40,7 +40,7 @@ class DeformConv {
         image_(column_grads_ + (p.backward ? SizeOfColumns(p) : 0)),
         weights_(image_ + (p.input_grad.has ? p.channels * p.height * p.width : 0)) {}
 
-  // Of the workspace; INT64_MAX if 64 bits do not hold them.
+  // Size of the workspace in bytes; INT64_MAX if it does not fit in 64 bits.
   static int64_t Bytes(const Params& p) {
     constexpr int64_t kSize = sizeof(F);
     const int64_t columns = base::SaturatedProduct(
@@ -75,7 +75,7 @@ class DeformConv {
     return base::Widen(*tensor.At<T>(a, b, c, d));
   }
 
-  // Where a point's numbers lie: planes of offsets and masks, rows and columns of positions.
+  // Where a point lies: its plane of offsets and masks, its row and column in the output.
   int64_t Plane(const Point& at) const { return at.group * p_.taps() + at.tap; }
   int64_t Row(int64_t position) const { return position / p_.out_width; }
   int64_t Column(int64_t position) const { return position % p_.out_width; }
@@ -214,7 +214,7 @@ class DeformConv {
     return sum;
   }
 
-  // Positions ascending, inside one kernel taps, inside one pixel taps.
+  // Adds in this order: positions ascending, then a position's kernel taps, then its pixel taps.
   void InputGrad(int64_t n) const {
     const int64_t size = p_.height * p_.width;
     runtime::ParallelFor(p_.channels, 1, [&](int64_t first, int64_t last) {
@@ -262,7 +262,7 @@ class DeformConv {
     store(p_.mask_grad, Plane(at), grad.weight);
   }
 
-  // Blocks of 256 positions are summed for themselves, then added to the images before.
+  // Sums each block of 256 positions from 0, then adds the block's sum to the weight's gradient.
   void AddToWeights(int64_t n) const {
     runtime::ParallelFor(SizeOfWeights(), 1, [&](int64_t first, int64_t last) {
       for (int64_t i = first; i < last; ++i) {
@@ -306,10 +306,10 @@ class DeformConv {
   }
 
   const Params& p_;
-  F* const columns_;       // of an image, (positions, taps, channels)
-  F* const column_grads_;  // the same
-  F* const image_;         // sums of an image's gradient, (channels, height, width)
-  F* const weights_;       // sums of the weight's gradient, like the weight
+  F* const columns_;       // samples of one image, (positions, taps, channels)
+  F* const column_grads_;  // their gradients, in the same layout
+  F* const image_;         // gradient of one image's input, (channels, height, width)
+  F* const weights_;       // gradient of the weight, in the weight's layout
 };
 
 int64_t Bytes(const Params& p) {

@@ -1,6 +1,6 @@
-// Grid sampling: a weighted sum over the taps of each point, in the taps' order, by one fused
-// multiply-add each from +0, rounded once. Unusable points give NaN (0 for nearest); points outside
-// give 0, the constant, or the value that replaces them.
+// Samples by a weighted sum over each point's taps: one fused multiply-add per tap, in their order,
+// from +0, rounded once. Unusable points give NaN (0 for nearest). Points outside give 0, the
+// constant, or the value that replaces them.
 
 #include <cmath>
 #include <cstdint>

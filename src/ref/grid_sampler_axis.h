@@ -22,14 +22,14 @@ struct AxisRule {
 template <class F>
 struct AxisPosition {
   F at = 0;               // coordinate in pixels after padding (bicubic: before)
-  F slope = 0;            // d at / d x: padding's factor times the pixels per unit
+  F slope = 0;            // d at / d x: the padding's factor times the pixels per unit of x
   bool unusable = false;  // NaN, or an infinity that the padding cannot place
-  bool outside = false;   // beyond every tap: infinite with zeros padding; with constant padding
+  bool outside = false;   // no tap is in the image (with zeros padding: only if infinite)
   bool replaced = false;  // outside the image, and the rule replaces such points
 };
 
-// Reflects `at` until it lies in [low, low + span] and clips it to [0, extent - 1]; `sign` gets
-// the factor of the derivative. Span 0 (one pixel, alignCorners): 0 and 0.
+// Reflects `at` until it lies in [low, low + span], then clips it to [0, extent - 1]. Writes the
+// derivative's factor to `sign`. With span 0 (one pixel, alignCorners) both results are 0.
 template <class F>
 PORTACL_DEVICE F Reflect(F at, const AxisRule& rule, F* sign) {
   const F last = static_cast<F>(rule.extent - 1);
@@ -55,8 +55,8 @@ PORTACL_DEVICE F Clip(F at, int64_t extent) {
   return at <= 0 ? F(0) : (at >= last ? last : at);
 }
 
-// Moves `at` by whole periods of the extent into [-1, extent). There the pixel before 0 is the last
-// one, and the pixel behind the last is the first one.
+// Moves `at` by whole periods of the extent into [-1, extent). Pixel -1 is then the last pixel, and
+// pixel `extent` is then pixel 0.
 template <class F>
 PORTACL_DEVICE F Wrap(F at, int64_t extent) {
   const F period = static_cast<F>(extent);
@@ -73,7 +73,7 @@ PORTACL_DEVICE bool IsOutside(F at, const AxisRule& rule) {
   return at < -edge || at > static_cast<F>(rule.extent - 1) + edge;
 }
 
-// `pads_taps`: bicubic, which pads each tap by itself.
+// Locates coordinate x on an axis. `pads_taps` is true for bicubic, which pads each tap by itself.
 template <class F>
 PORTACL_DEVICE AxisPosition<F> Locate(F x, const AxisRule& rule, bool pads_taps) {
   AxisPosition<F> position;
@@ -114,9 +114,9 @@ PORTACL_DEVICE AxisPosition<F> Locate(F x, const AxisRule& rule, bool pads_taps)
   return position;
 }
 
-// Index of a tap on an axis, or -1 outside. Range-checked in floating point before the conversion,
-// so that no coordinate can index memory. Padded coordinates are inside by construction; the last
-// pixel's index may round up in float for extents above 2^24, hence the minimum.
+// Returns the index of a tap on an axis, or -1 outside. Checks the range before it converts `at`,
+// so that no coordinate can index memory. Padded coordinates are inside the image. The minimum is
+// needed because `at` may round up in float for extents above 2^24.
 template <class F>
 PORTACL_DEVICE int64_t TapIndex(F at, int64_t extent, ops::Padding padding) {
   if (padding == ops::Padding::kCircular) {  // at most two pixels away, by Wrap()
@@ -130,7 +130,7 @@ PORTACL_DEVICE int64_t TapIndex(F at, int64_t extent, ops::Padding padding) {
   return index < extent ? index : -1;
 }
 
-// The padded place of tap i of a bicubic point. Tap 1 of the point is `first`.
+// Pads the position of tap i of a bicubic point; `first` is the position of tap 1.
 template <class F>
 PORTACL_DEVICE F CubicTap(F first, int i, const AxisRule& rule) {
   const F at = first + static_cast<F>(i - 1);
@@ -139,7 +139,7 @@ PORTACL_DEVICE F CubicTap(F first, int i, const AxisRule& rule) {
   return rule.padding == ops::Padding::kReflection ? Reflect(at, rule, &sign) : at;
 }
 
-// Keys' convolution kernel with A = -0.75 at distance s: |s| <= 1, and 1 < |s| < 2.
+// Keys' convolution kernel with A = -0.75 at distance s: CubicNear for |s| <= 1, CubicFar up to 2.
 template <class F>
 PORTACL_DEVICE F CubicNear(F s) {
   constexpr F kA = F(-0.75);
@@ -161,8 +161,8 @@ PORTACL_DEVICE F CubicFarSlope(F s) {
   return (3 * kA * s - 10 * kA) * s + 8 * kA;
 }
 
-// Distances of a bicubic point from its four taps. t = at - first is rounded only between -1 and 0;
-// there the coordinate itself is the distance from tap 0.
+// The distance of a bicubic point from tap i. t = at - first is inexact only for `at` between -1
+// and 0. There tap 2 is pixel 0, and -at is the exact distance from it.
 template <class F>
 PORTACL_DEVICE F CubicDistance(F at, int i) {
   const F first = base::Floor(at);
@@ -180,7 +180,7 @@ PORTACL_DEVICE F CubicDistance(F at, int i) {
   }
 }
 
-// The weight of tap i of a bicubic point, and its derivative by the coordinate.
+// The weight of tap i of a bicubic point, and this weight's derivative by the coordinate.
 template <class F>
 PORTACL_DEVICE F CubicWeight(F at, int i) {
   const F distance = CubicDistance(at, i);

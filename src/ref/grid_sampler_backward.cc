@@ -1,4 +1,4 @@
-// inputGrad by channels (n, c), gridGrad by points; every destination has one owner and one order.
+// inputGrad goes by channels (n, c), gridGrad by points. A destination has one owner and one order.
 
 #include <algorithm>
 #include <array>
@@ -23,7 +23,7 @@ using Compute = base::ComputeType<T>;
 
 // ---- inputGrad ---------------------------------------------------------------------------------
 
-// Adds every point of image n, row-major, to `sums` (d * h * w), the volume of one channel.
+// Adds the gradients of image n's points, in row-major order, to `sums`: a volume of one channel.
 template <class T, class Params>
 void Scatter(const Params& p, int64_t n, int64_t c, Compute<T>* sums) {
   const auto& s = p.shape;
@@ -70,14 +70,14 @@ void RunInputGrad(const Params& p, int slots, Compute<T>* workspace) {
 // ---- gridGrad ----------------------------------------------------------------------------------
 
 template <class F>
-using Values = F[4][4];  // of the taps of one plane, rows first; outside the image: the fill
+using Values = F[4][4];  // a plane's taps: [row][column]; taps outside hold the fill
 
 template <class F>
 struct Slope {
   F x, y, z;
 };
 
-// In one plane: the slopes along x and y, and the value itself, which makes the slope along z.
+// One plane's slopes along x and y, and its interpolated value (for the slope along z).
 template <class F>
 struct PlaneSlope {
   F x, y, value;
@@ -115,8 +115,8 @@ PlaneSlope<F> CubicIn(const Values<F>& v, const AxisTaps<F>& x, const AxisTaps<F
   return slope;
 }
 
-// Combines the slopes in the planes of a point's taps to the point's slopes. An image has one
-// plane; its slope along z is 0.
+// Combines the slopes of the planes of a point's taps along z. An image has one plane, so its slope
+// along z is 0.
 template <class F>
 Slope<F> Across(const std::array<PlaneSlope<F>, 4>& planes, const AxisTaps<F>& z) {
   if (z.count == 1) return {planes[0].x, planes[0].y, 0};
@@ -205,9 +205,9 @@ void RunGridGrad(const Params& p) {
 
 // ---- the kernels -------------------------------------------------------------------------------
 
-using Plan = base::PathPlan<int>;  // how many threads sum volumes
+using Plan = base::PathPlan<int>;  // the number of threads that sum volumes
 
-// Workspace: one volume of sums in the compute type for each of these threads.
+// The workspace holds one volume of sums (compute type) for each thread that sums volumes.
 template <class Params>
 std::optional<Plan> MakePlan(const Params& p, std::string_view) {
   if (!p.want_input_grad) return Plan{};

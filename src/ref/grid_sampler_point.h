@@ -15,7 +15,7 @@
 
 namespace portacl::ref {
 
-// An image is one plane, on which every point lies: its z is pixel 0.
+// A point's positions on the three axes. In an image, z is pixel 0 for every point.
 template <class F>
 struct Point {
   AxisPosition<F> x;
@@ -51,11 +51,11 @@ Point<F> LocatePoint(F x, F y, F z, const ops::GridSampler3DShape& shape) {
   return {Locate(x, shape.w, shape), Locate(y, shape.h, shape), Locate(z, shape.d, shape)};
 }
 
-// The taps of an axis in ascending order, the weight of each, and the weight's derivative.
+// The taps of one axis in ascending order, with their weights and the derivatives of these weights.
 template <class F>
 struct AxisTaps {
   int count = 0;
-  std::array<int64_t, 4> index{};  // -1: outside
+  std::array<int64_t, 4> index{};  // -1 if the tap is outside
   std::array<F, 4> weight{};
   std::array<F, 4> derivative{};  // bicubic only
 };
@@ -75,7 +75,7 @@ AxisTaps<F> TapsOf(const AxisPosition<F>& position, int64_t extent,
       const F first = base::Floor(position.at);
       taps.count = 2;
       taps.index[0] = TapIndex(first, extent, shape.padding);
-      // The upper tap is outside the image at the last pixel, unless that has a neighbour.
+      // A tap behind the last pixel is outside. Only circular padding moves it into the image.
       taps.index[1] = TapIndex(first + 1, extent,
                                shape.padding == ops::Padding::kCircular ? ops::Padding::kCircular
                                                                         : ops::Padding::kZeros);
@@ -99,7 +99,7 @@ AxisTaps<F> TapsOf(const AxisPosition<F>& position, int64_t extent,
   return taps;
 }
 
-// The taps of a point on all axes: planes, rows, columns is their order.
+// The taps of a point on all axes. Loops visit them by planes, then rows, then columns.
 template <class F>
 struct PointTaps {
   AxisTaps<F> x;
@@ -133,7 +133,7 @@ void ForAllTaps(const PointTaps<F>& taps, const Visit& visit) {
   }
 }
 
-// The same for each tap inside.
+// Calls visit(k, j, i) for each tap inside the image, in order.
 template <class F, class Visit>
 void ForTaps(const PointTaps<F>& taps, const Visit& visit) {
   ForAllTaps(taps, [&](size_t k, size_t j, size_t i, bool inside) {
@@ -143,7 +143,7 @@ void ForTaps(const PointTaps<F>& taps, const Visit& visit) {
 
 // ---- strides -----------------------------------------------------------------------------------
 
-// The spatial strides of a tensor of rank 4 or 5, outermost first; the depth of an image is 0.
+// The spatial strides of a tensor of rank 4 or 5, outermost axis first. For images, d is 0.
 struct SpatialStrides {
   int64_t d, h, w;
 };
@@ -157,11 +157,11 @@ inline SpatialStrides SpatialOf(const std::array<int64_t, 5>& stride) {
 inline int64_t DepthOf(const ops::GridSampler2DShape&) { return 1; }
 inline int64_t DepthOf(const ops::GridSampler3DShape& shape) { return shape.d; }
 
-// Planes of points.
+// The number of planes of points.
 inline int64_t PlanesOf(const ops::GridSampler2DShape&) { return 1; }
 inline int64_t PlanesOf(const ops::GridSampler3DShape& shape) { return shape.od; }
 
-// The place of a point among the points of its image: plane, row, column.
+// A point's position in its image: plane, row, column.
 struct Place {
   int64_t d, h, w;
 };
@@ -170,7 +170,7 @@ inline int64_t Offset(const SpatialStrides& stride, const Place& at) {
   return at.d * stride.d + at.h * stride.h + at.w * stride.w;
 }
 
-// Reads point `at` of image n.
+// Reads and locates point `at` of image n.
 template <class T, class Params>
 Point<base::ComputeType<T>> PointOf(const Params& p, int64_t n, const Place& at) {
   constexpr size_t kAxes = std::tuple_size_v<decltype(p.grid_stride)> - 2;
@@ -192,7 +192,7 @@ template <class Params, class Body>
 void ForPoints(const Params& p, const Body& body) {
   const auto& s = p.shape;
   const int64_t planes = PlanesOf(s);
-  // An index of the loop is one row (n, od, oh) of points; a thread gets some microseconds of them.
+  // One step of the loop is a row (n, od, oh) of points; a thread gets rows for some microseconds.
   const int64_t grain = 1 + 1024 / (s.ow * s.c + 1);
   runtime::ParallelFor(s.n * planes * s.oh, grain, [&](int64_t first, int64_t last) {
     for (int64_t row = first; row < last; ++row) {

@@ -1,4 +1,4 @@
-// The documented sum of sixteen lanes: i + (i + 8), then 4, 2, 1.
+// Adds up sixteen lanes in the documented order: lanes i and i + 8, then i + 4, i + 2 and i + 1.
 #ifndef PORTACL_REF_LANE_TREE_H_
 #define PORTACL_REF_LANE_TREE_H_
 

@@ -1,6 +1,6 @@
-// An output is summed by levels, inside a level by points, inside a point by taps. A key's gradient
-// is summed by levels, queries, points and taps in this order. A point's own gradients come from
-// four dot products, one for each tap: 16 lanes (lane = c mod 16) joined by a fixed tree.
+// Sums an output by levels, then by the points of a level, then by a point's taps. Sums a key's
+// gradient by levels, queries, points and taps. The gradients of a point come from four dot
+// products, one per tap: 16 lanes (lane = c mod 16) joined by a fixed tree.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -32,7 +32,7 @@ struct PointIndex {
   }
 };
 
-// T: of value and output; Tp: of the locations and weights.
+// T is the type of value and output; Tp is the type of the locations and weights.
 template <class T, class Tp>
 class MsDeformAttn {
   using F = base::ComputeType<T>;
@@ -47,7 +47,7 @@ class MsDeformAttn {
   }
 
  private:
-  // Its pixels are keys.
+  // The taps and the weight of a point. `pixel` holds keys: indices into the pixels of all levels.
   struct WeighedTaps : BilinearTaps<F> {
     F weight_of_point = 0;
   };
@@ -120,7 +120,7 @@ class MsDeformAttn {
     });
   }
 
-  // Adds all that a head's points give to the sums of its keys, (keys, channels).
+  // Adds gradOutput, weighed by all taps of head h, to `sums`: one row of channels per key.
   void AddToKeys(int64_t b, int64_t h, F* sums) const {
     for (int64_t l = 0; l < p_.levels; ++l) {
       if (p_.level[l].height == 0) continue;

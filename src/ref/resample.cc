@@ -1,6 +1,6 @@
-// One destination at a time, in the compute type, rounded once. First come sums along the first
-// axis of the order, then their sums along the next one, then their sums along the last. Sums that
-// neighbouring destinations share are computed again, so no scratch memory is needed.
+// Computes one destination at a time in the compute type, rounded once. Sums along the first axis
+// of the order, then sums these along the next axis, and so on. Neighbouring destinations compute
+// shared sums again, so no scratch memory is needed.
 
 #include <algorithm>
 #include <array>
@@ -28,24 +28,24 @@ template <class T>
 class Sums {
   static constexpr bool kBytes = std::is_same_v<T, uint8_t>;
   using F = base::ComputeType<T>;
-  using Value = std::conditional_t<kBytes, uint32_t, F>;  // between the axes
+  using Value = std::conditional_t<kBytes, uint32_t, F>;  // of sums along some of the axes
 
  public:
-  // For plane (n, c).
+  // Reads plane (n, c) of the input.
   Sums(const Params& p, int64_t n, int64_t c)
       : p_(p),
         input_(static_cast<const T*>(p.input) + n * p.input_stride[0] + c * p.input_stride[1]),
         axes_{&p.d, &p.h, &p.w},
         order_(OrderOf(p)) {}
 
-  // Element `at` of the result.
+  // Returns element `at` of the result.
   T operator()(const At& at) const {
     if constexpr (kBytes) return static_cast<T>(Along(3, at));
     if constexpr (!kBytes) return base::Narrow<T>(Along(3, at));
   }
 
  private:
-  // The sum along the first `count` axes of the order; `at` holds a destination on these axes and a
+  // Sums along the first `count` axes of the order. `at` holds a destination on these axes and a
   // source on the other axes.
   Value Along(size_t count, At at) const {
     if (count == 0) return Element(at);
@@ -64,7 +64,7 @@ class Sums {
       }
       return static_cast<Value>(std::clamp(static_cast<int32_t>(sum) >> table.shift, 0, 255));
     } else {
-      Value sum = p_.backward ? F{0} : -F{0};  // with -0 the first tap is a product
+      Value sum = p_.backward ? F{0} : -F{0};  // -0 + product keeps the sign of a product that is 0
       for (int64_t k = first; k < last; ++k) {
         at[axis] = table.source[k];
         sum = std::fma(static_cast<const F*>(table.weight)[k], Along(count - 1, at), sum);
@@ -83,7 +83,7 @@ class Sums {
   const Params& p_;
   const T* input_;
   std::array<const ops::ResampleAxis*, 3> axes_;
-  std::array<size_t, 3> order_;  // of the sums
+  std::array<size_t, 3> order_;  // axes, in the order of summation
 };
 
 template <class T>

@@ -1,6 +1,6 @@
-// RoiAlign and its gradients. For an upright roi, each axis by itself decides whether a sample
-// counts, where it is clamped and how it is weighed. So each bin has a table of taps for either
-// axis, and the products of both are its weights. Maxima and rotated rois go sample by sample.
+// RoiAlign and its gradients. In an upright roi, each axis decides alone if a sample counts, how it
+// is clamped and weighed. So a bin has a table of taps per axis, and multiplies their weights.
+// Maxima and rotated rois are computed sample by sample.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -23,7 +23,7 @@ namespace {
 using Params = ops::RoiAlignParams;
 using ops::RoiAlignMode;
 
-// A channel of an image that is read.
+// One channel of an image.
 template <class T>
 struct Plane {
   const T* first;
@@ -40,7 +40,7 @@ class RoiAlign {
   using Corners = ops::RoiCorners<F>;
 
  public:
-  // Elements of `memory`.
+  // The size of the constructor's `memory`, in elements.
   static int64_t Room(const Params& p) {
     const int64_t area = p.backward ? base::SaturatedProduct({p.height, p.width}) : 0;
     const int64_t tables = base::SaturatedProduct({p.width, 3});
@@ -77,7 +77,7 @@ class RoiAlign {
 
   // ---- the gradient -----------------------------------------------------------------------------
 
-  // Sums one plane: all rois add to it in ascending order.
+  // Sums the gradient of one plane: all rois add to it in ascending order.
   void SumPlane(int64_t image, int64_t c) {
     std::fill_n(sums_, p_.height * p_.width, F{0});
     for (int64_t n = 0; n < p_.rois; ++n) {
@@ -120,7 +120,7 @@ class RoiAlign {
 
   // ---- averages of upright rois -----------------------------------------------------------------
 
-  // Along H first. No tap: 0.
+  // Averages along H, then along W. Returns 0 if the bin has no taps.
   F Average(const Plane<T>& plane) const {
     if (rows_.empty() || columns_.empty()) return F{0};
     std::optional<F> sum;
@@ -135,7 +135,7 @@ class RoiAlign {
     return *sum / roi_.count;
   }
 
-  // Adds a row of bins: first along W, row[x] where named[x] is not 0, then along H.
+  // Adds a row of bins: sums along W in row_ (named_[x] is 1 if a bin has column x), then along H.
   void AddRow(int64_t n, int64_t c, int64_t ph) {
     rows_.Make(roi_.y, ph);
     if (rows_.empty()) return;
@@ -159,7 +159,7 @@ class RoiAlign {
 
   // ---- maxima of upright rois, averages of rotated ones -----------------------------------------
 
-  // Adds to the corners of all samples, or of the bin's winner.
+  // Adds a bin's gradient to the corners of its samples (rotated) or of its largest sample.
   void AddSamples(int64_t n, int64_t c, int64_t ph, int64_t pw) {
     const F grad = GradAt(n, c, ph, pw);
     const auto add = [&](const Corners& corners) {
@@ -177,7 +177,7 @@ class RoiAlign {
     Corners corners;
   };
 
-  // The first of equal ones; NaN wins. No sample: 0.
+  // Returns the bin's largest sample: NaN wins; the first of equal samples wins. Value 0 if none.
   Sample Winner(const Plane<T>& plane, int64_t ph, int64_t pw) const {
     std::optional<Sample> most;
     ops::ForUprightSamples(roi_, ph, pw, [&](const Corners& corners) {
@@ -189,7 +189,7 @@ class RoiAlign {
     return most.value_or(Sample{});
   }
 
-  // One that does not count is 0.
+  // Returns the value of one sample; 0 if the sample does not count.
   F ValueOf(const Plane<T>& plane, const Corners& corners) const {
     F value = 0;
     for (size_t i = 0; i < corners.count; ++i) {
@@ -207,8 +207,8 @@ class RoiAlign {
   }
 
   const Params& p_;
-  const bool samples_;  // one by one
-  ops::Roi<F> roi_;     // the one at hand; without samples_ also its taps
+  const bool samples_;  // true: sample by sample; false: by tables of taps
+  ops::Roi<F> roi_;     // current roi
   F* const row_;
   F* const named_;
   ops::RoiTaps<F> columns_;
@@ -218,7 +218,7 @@ class RoiAlign {
 
 // ---- the kernel --------------------------------------------------------------------------------
 
-using Plan = base::PathPlan<int>;  // tasks at a time
+using Plan = base::PathPlan<int>;  // the number of tasks that run at a time
 
 int64_t TasksOf(const Params& p) { return p.backward ? p.images * p.channels : p.rois; }
 
