@@ -1,4 +1,4 @@
-// Arithmetic on sizes that reports overflow, or stops at the largest value, instead of wrapping.
+// Arithmetic on sizes. Functions report overflow, or return the largest value, instead of wrapping.
 #ifndef PORTACL_BASE_CHECKED_H_
 #define PORTACL_BASE_CHECKED_H_
 
@@ -7,7 +7,7 @@
 
 namespace portacl::base {
 
-// Each returns false, and leaves *out unspecified, when the exact result does not fit T.
+// Both return false if the exact result does not fit T; *out is unspecified then.
 template <class T>
 [[nodiscard]] constexpr bool CheckedMul(T a, T b, T* out) {
   return !__builtin_mul_overflow(a, b, out);
@@ -21,7 +21,7 @@ template <class T>
   return !__builtin_sub_overflow(a, b, out);
 }
 
-// The product of numbers from 0 on; the largest int64 where 64 bits do not hold it.
+// Returns the product of factors that are not negative; INT64_MAX if 64 bits do not hold it.
 constexpr int64_t SaturatedProduct(std::initializer_list<int64_t> factors) {
   int64_t product = 1;
   bool fits = true;

@@ -1,5 +1,5 @@
-// Arithmetic that a GPU's compiler and the host's compile to the same bits. Nothing is contracted:
-// -fmad=false on the GPU, -ffp-contract=off on the host; fused steps are explicit.
+// Arithmetic with the same bits on GPU and host. Neither compiler may fuse operations: -fmad=false
+// on the GPU, -ffp-contract=off on the host. Fused steps are explicit.
 #ifndef PORTACL_BASE_DEVICE_MATH_H_
 #define PORTACL_BASE_DEVICE_MATH_H_
 
@@ -30,7 +30,7 @@ PORTACL_DEVICE inline double Fma(double a, double b, double c) {
 
 PORTACL_DEVICE inline float Floor(float v) { return floorf(v); }
 PORTACL_DEVICE inline double Floor(double v) { return floor(v); }
-// Half to even: tasks run in the default rounding mode.
+// Rounds halves to even, because tasks run in the default rounding mode.
 PORTACL_DEVICE inline float RoundToEven(float v) { return rintf(v); }
 PORTACL_DEVICE inline double RoundToEven(double v) { return rint(v); }
 PORTACL_DEVICE inline float Abs(float v) { return fabsf(v); }

@@ -14,8 +14,8 @@ struct TypeTag {
   using type = T;
 };
 
-// f is called as f(TypeTag<T>{}); `dtype` is one of the four floating-point types (the operators'
-// checks make sure of that).
+// Calls f(TypeTag<T>{}). `dtype` must be one of the four floating-point types; the operators'
+// checks make sure of it.
 template <class F>
 decltype(auto) DispatchFloating(DType dtype, F&& f) {
   switch (dtype) {

@@ -1,4 +1,4 @@
-// The tables behind dtype.h.
+// Sizes and names of element types and formats.
 #include "base/dtype.h"
 
 #include <array>
@@ -53,7 +53,7 @@ constexpr std::array<FormatRow, 20> kFormats{{
     {54, "FRACTAL_NZ_C0_8"},
 }};
 
-// A table indexed by the type's value, because a small call asks for sizes many times.
+// Indexed by the type's value: a table is fast, and a small call asks for sizes many times.
 constexpr auto kSizes = [] {
   std::array<uint8_t, 64> sizes{};
   for (const DTypeRow& row : kDTypes) {

@@ -1,5 +1,5 @@
-// Element types and formats. The values are the values of aclDataType and aclFormat, so handles and
-// descriptors need no translation. Callers may pass any int32; it is kept as it is.
+// Element types and formats. Their values are the values of aclDataType and aclFormat, so handles
+// and descriptors need no translation. A value may be any int32 that a caller passed.
 #ifndef PORTACL_BASE_DTYPE_H_
 #define PORTACL_BASE_DTYPE_H_
 

@@ -11,7 +11,7 @@ namespace {
 
 struct Message {
   std::string text;
-  bool fresh = false;  // not taken yet
+  bool fresh = false;  // no TakeErrorMessage() returned it
   bool warning = false;
 };
 

@@ -9,22 +9,22 @@
 
 namespace portacl::base {
 
-// Kept until the thread ends, or forgotten if memory has run out.
+// Sets this thread's message. It stays until the thread ends; it is lost if memory has run out.
 void SetErrorMessage(std::string message);
 
-// For a call that succeeds: never in place of an error that nobody has read.
+// The same for a call that succeeds. Does not replace an error that nobody has taken.
 void SetWarningMessage(std::string message);
-// How many warnings this thread has had.
+// How many warnings this thread has set.
 uint64_t WarningsOfThread();
 
-// Keeps the message of a failed status for this thread and returns its code.
+// Sets the message of a failed status as this thread's message. Returns the status code.
 int32_t Report(const Status& status);
 
-// This thread's message, or null if there is none or if it was taken already. The text stays
-// valid until the thread's next message.
+// Returns this thread's message, or null if there is none or if it was taken already. The text
+// stays valid until the thread's next message.
 const char* TakeErrorMessage();
 
-// The same without taking it; "" if there is none.
+// Returns the message even if it was taken, and does not take it; "" if there is none.
 const char* PeekErrorMessage();
 
 }  // namespace portacl::base

@@ -1,4 +1,4 @@
-// The list of locks and the handlers of fork().
+// The list of the library's locks, and the handlers of fork().
 #include "base/fork.h"
 
 #include <pthread.h>
@@ -14,20 +14,20 @@
 namespace portacl::base {
 namespace internal {
 
-// All state is constant-initialised: locks enlist while other static objects are made.
+// All members are constant-initialised, because locks enlist while other static objects are made.
 struct ForkLocks {
   static constexpr size_t kRanks = static_cast<size_t>(LockRank::kLog) + 1;
   static constexpr size_t kMaxActions = 8;
   using Heads = std::array<ForkLock*, kRanks>;
 
   // Guards the members below. It is the innermost lock: a thread that holds any other lock may make
-  // an object. The object's maker takes only locks that it has made itself.
+  // an object. A maker (the function that makes an object) takes only locks that it made itself.
   static inline std::mutex creation;
   PORTACL_STARTS_WITH_THREAD static inline thread_local int creation_depth = 0;
-  // By rank. A maker's locks are its own, and may end with it, until it is done: `made`.
+  // Locks by rank. A running maker's locks are in `made`: a failed maker destroys them.
   static inline Heads heads{};
   static inline Heads made{};
-  static inline Heads taken{};  // by the fork() that runs
+  static inline Heads taken{};  // the locks that the current fork() holds
   static inline std::array<void (*)(), kMaxActions> actions{};
   static inline size_t num_actions = 0;
 
@@ -64,12 +64,12 @@ struct ForkLocks {
     while (true) {
       const Heads wanted = Listed();
       ForEach(wanted, [](ForkLock* lock) { lock->LockForFork(); });
-      if (creation.try_lock()) {  // never waits for a maker while it holds what that may want
+      if (creation.try_lock()) {  // does not wait for a maker, which may want a lock held here
         if (heads == wanted) {
           taken = wanted;
           return;
         }
-        creation.unlock();  // meanwhile an object was made: its lock may be in use
+        creation.unlock();  // a new object was made meanwhile: its lock may be in use
       }
       ForEach(wanted, [](ForkLock* lock) { lock->UnlockInParent(); });
     }
@@ -88,7 +88,7 @@ struct ForkLocks {
   }
 
 #if !defined(__SANITIZE_THREAD__)  // it follows 64 locks of a thread at most, and no such forks
-  // When the library is loaded, where memory for the registration can be counted on.
+  // Registered while the library is loaded, because memory is available then.
   static inline const int registered =
       pthread_atfork(&BeforeFork, &AfterForkInParent, &AfterForkInChild);
 #endif

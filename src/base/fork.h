@@ -1,5 +1,5 @@
-// Lets a child of fork() use the library, even if other threads of the parent were inside it. In
-// the child no data are half changed, and no lock is held by a thread that does not exist.
+// Lets a child of fork() use the library, even if other threads of the parent were inside it. The
+// child finds no data half changed, and no lock held by a thread that does not exist there.
 #ifndef PORTACL_BASE_FORK_H_
 #define PORTACL_BASE_FORK_H_
 
@@ -11,8 +11,8 @@
 
 namespace portacl::base {
 
-// The order in which the library's long-lived locks may be nested, outermost first; fork() takes
-// all of them in this order. No thread holds two locks of one rank.
+// The order in which a thread may take the library's long-lived locks, outermost first. fork()
+// takes all of them in this order. No thread holds two locks of one rank.
 enum class LockRank {
   kLife,
   kLeaks,
@@ -29,7 +29,7 @@ enum class LockRank {
 
 namespace internal {
 
-// A link of the list of locks that fork() takes.
+// An element of the list of locks that fork() takes.
 class ForkLock {
  public:
   ForkLock(const ForkLock&) = delete;
@@ -43,7 +43,7 @@ class ForkLock {
   explicit ForkLock(LockRank rank) : rank_(rank) {}
   virtual ~ForkLock() = default;
   void Enlist() noexcept;
-  // For the lock of a maker that fails; others live for ever. Not during a fork().
+  // Removes the lock of a maker that failed; other locks live for ever. Not during a fork().
   void Delist() noexcept;
 
  private:
@@ -52,8 +52,8 @@ class ForkLock {
   ForkLock* next_ = nullptr;
 };
 
-// Held while an object or a value is made at its first use, and while data that fork() reads are
-// changed. The thread that holds it may take it again.
+// A thread holds it while it makes an object or a value at the first use, and while it changes data
+// that fork() reads. The thread that holds it may take it again.
 class CreationLock {
  public:
   CreationLock() noexcept;
@@ -64,8 +64,8 @@ class CreationLock {
 
 }  // namespace internal
 
-// A std::mutex or std::shared_mutex that is free in a child of fork(). The guarded data are as the
-// last owner left them.
+// A std::mutex or std::shared_mutex that is free in a child of fork(). The child finds the guarded
+// data as the last owner left them.
 template <class Mutex>
 class ForkSafe final : public Mutex, private internal::ForkLock {
  public:
@@ -75,20 +75,20 @@ class ForkSafe final : public Mutex, private internal::ForkLock {
  private:
   void LockForFork() override { this->lock(); }
   void UnlockInParent() override { this->unlock(); }
-  // The child's one thread is not the thread that took the lock, and may not unlock it.
+  // The child's thread may not unlock a lock that another thread of the parent took: it renews it.
   void RenewInChild() override { new (static_cast<Mutex*>(this)) Mutex; }
 };
 
 // An object that is made at its first use and never destroyed, because threads and handlers use it
-// while static objects are destroyed. Unlike a static local variable it is never left half made in
-// a child of fork(). Make one of static storage duration.
+// while static objects are destroyed. Unlike a static local variable, it is never half made in a
+// child of fork(). Must have static storage duration.
 template <class T>
 class Immortal {
  public:
   constexpr Immortal() = default;
 
-  // The object; make() returns the new T* and may throw. It takes no ForkSafe locks except its own
-  // new ones, and waits for no other thread.
+  // Returns the object. At the first use make() returns a new T*; it may throw. make() takes no
+  // ForkSafe locks except locks that it has made, and waits for no other thread.
   template <class Make>
   T& Get(Make&& make) {
     if (T* const made = object_.load(std::memory_order_acquire)) return *made;
@@ -98,14 +98,14 @@ class Immortal {
     return Get([] { return new T; });
   }
 
-  // Null if it has not been made.
+  // Returns the object, or null if it has not been made.
   T* Find() const { return object_.load(std::memory_order_acquire); }
 
-  // The next use makes a new object; the old one stays where it is, for whoever has it.
+  // Makes the next use make a new object. The old object stays valid for threads that use it.
   void Forget() { object_.store(nullptr, std::memory_order_release); }
 
  private:
-  // Not inlined: its stack frame would cost each later use more than the use itself.
+  // Not inlined, because its stack frame would slow down every later use.
   template <class Make>
   [[gnu::noinline]] T& FirstGet(Make& make) {
     const internal::CreationLock lock;
@@ -118,15 +118,15 @@ class Immortal {
   std::atomic<T*> object_{nullptr};
 };
 
-// A plain value that is computed at its first use. Like Immortal, but it contains the value: the
-// first use allocates nothing. Make one of static storage duration.
+// A plain value that is computed at its first use. Like Immortal, but it contains the value, so the
+// first use allocates nothing. Must have static storage duration.
 template <class T>
 class Once {
  public:
   constexpr Once() = default;
 
-  // The value. find() returns it, may throw, and obeys the rules of Immortal's make(). It must not
-  // ask for this value.
+  // Returns the value. At the first use find() computes it and may throw. The rules of Immortal's
+  // make() apply to find(). It must not ask for this value.
   template <class Find>
   const T& Get(Find&& find) {
     return IsFound() ? value_ : FirstGet(find);
@@ -135,7 +135,7 @@ class Once {
   bool IsFound() const { return is_found_.load(std::memory_order_acquire); }
 
  private:
-  // Not inlined, as Immortal's.
+  // Not inlined, for the same reason as in Immortal.
   template <class Find>
   [[gnu::noinline]] const T& FirstGet(Find& find) {
     const internal::CreationLock lock;
@@ -149,8 +149,8 @@ class Once {
   std::atomic<bool> is_found_{false};
 };
 
-// Registers an action that the child of each fork() runs first, with the library's locks still
-// held. A few actions at most.
+// Registers an action that the child of each fork() runs first, while it holds the library's locks.
+// There is room for a few actions.
 void RunInForkedChildren(void (*action)());
 
 }  // namespace portacl::base

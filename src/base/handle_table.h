@@ -1,5 +1,5 @@
-// The live handles of one kind. An opaque pointer from a caller is looked up here before it is
-// touched. A null, foreign or destroyed handle is an error and never a crash.
+// The live handles of one kind. The library looks up a caller's opaque pointer here before it
+// touches the object. So a null, foreign or destroyed handle is an error and never a crash.
 #ifndef PORTACL_BASE_HANDLE_TABLE_H_
 #define PORTACL_BASE_HANDLE_TABLE_H_
 
@@ -16,17 +16,17 @@
 
 namespace portacl::base {
 
-// Thread-safe. The table shares ownership: Find keeps an object alive for its user while another
-// thread destroys the handle.
+// Thread-safe. The table shares ownership: Find() keeps an object alive for its user, even if
+// another thread destroys the handle.
 //
-// A destroyed handle's address is not used again before kQuarantine more were destroyed, usually
-// kShards times as many. A stale handle is an error, not the new object at its address.
+// The address of a destroyed handle is used again only after kQuarantine more handles were
+// destroyed (usually kShards times as many). So a stale handle is an error, not a new object.
 template <class T>
 class HandleTable {
  public:
   static constexpr size_t kQuarantine = 64;  // in each shard
 
-  // Registers an object of std::make_shared and returns its handle, the object's address.
+  // Registers an object made by std::make_shared. Returns its handle: the object's address.
   T* Add(std::shared_ptr<T> object) {
     T* const handle = object.get();
     Shard& shard = ShardOf(handle);
@@ -35,7 +35,7 @@ class HandleTable {
     return handle;
   }
 
-  // The object of a live handle, or null.
+  // Returns the object of a live handle, or null.
   std::shared_ptr<T> Find(const void* handle) {
     if (handle == nullptr) return nullptr;
     Shard& shard = ShardOf(handle);
@@ -44,7 +44,7 @@ class HandleTable {
     return found == shard.live.end() ? nullptr : found->second;
   }
 
-  // Removes a live handle and returns its object, or null: of two racing calls one gets it.
+  // Removes a live handle and returns its object, or null. Of two racing calls only one gets it.
   std::shared_ptr<T> Take(const void* handle) {
     if (handle == nullptr) return nullptr;
     std::weak_ptr<T> oldest;  // freed without the lock
@@ -55,8 +55,8 @@ class HandleTable {
     return Take(shard, found, &oldest);
   }
 
-  // Removes a live object for which matches(object) is true and returns it; null if there is
-  // none. Asks for no memory.
+  // Removes a live object for which matches(object) is true, and returns it; null if there is none.
+  // Allocates nothing.
   template <class Matches>
   std::shared_ptr<T> TakeOne(Matches&& matches) {
     std::weak_ptr<T> oldest;  // freed without the lock
@@ -69,7 +69,7 @@ class HandleTable {
     return nullptr;
   }
 
-  // Whether there is a live object for which matches(object) is true.
+  // Returns true if there is a live object for which matches(object) is true.
   template <class Matches>
   bool HasOne(Matches&& matches) {
     for (Shard& shard : shards_) {
@@ -81,7 +81,7 @@ class HandleTable {
     return false;
   }
 
-  // All live objects, in no order.
+  // Returns all live objects, in no order.
   std::vector<std::shared_ptr<T>> Snapshot() {
     std::vector<std::shared_ptr<T>> all;
     for (Shard& shard : shards_) {
@@ -106,8 +106,8 @@ class HandleTable {
   struct alignas(64) Shard {
     ForkSafe<std::mutex> mutex{LockRank::kHandles};
     std::unordered_map<const void*, std::shared_ptr<T>> live;
-    // The handles destroyed last. A weak pointer keeps the memory that make_shared allocated for
-    // object and counts, but not the object.
+    // The handles destroyed last. A weak pointer keeps the memory that make_shared allocated, so no
+    // new object gets the address. The object itself ends with its last user.
     std::array<std::weak_ptr<T>, kQuarantine> dead;
     size_t next_dead = 0;
   };

@@ -1,4 +1,4 @@
-// Strings of JSON text.
+// Writes strings as JSON text.
 #include "base/json_text.h"
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@ constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
 
 bool IsContinuation(unsigned char byte) { return (byte & 0xC0) == 0x80; }
 
-// Bytes of the UTF-8 character that `text` begins with; 0 if it begins with none.
+// Returns how many bytes the UTF-8 character at the start of `text` has; 0 if none starts there.
 size_t CharacterBytes(std::string_view text) {
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char lead = byte(0);

@@ -1,5 +1,5 @@
-// JSON text written piece by piece. The library builds no tree of values: common libraries' trees
-// ask for memory in their destructors, which ends the process if there is none.
+// Writes JSON text piece by piece. The library builds no tree of values: the trees of common
+// libraries allocate in their destructors, and this ends the process if memory has run out.
 #ifndef PORTACL_BASE_JSON_TEXT_H_
 #define PORTACL_BASE_JSON_TEXT_H_
 
@@ -8,11 +8,11 @@
 
 namespace portacl::base {
 
-// A string in quotes. Bytes that are not UTF-8 become U+FFFD.
+// Returns or appends a string in quotes. Bytes that are not UTF-8 become U+FFFD.
 std::string JsonString(std::string_view text);
 void AppendJsonString(std::string_view text, std::string* json);
 
-// "[a,b,c]" of strings.
+// Returns a list of strings: ["a","b","c"].
 template <class Strings>
 std::string JsonStrings(const Strings& strings) {
   std::string list = "[";

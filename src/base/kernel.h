@@ -1,5 +1,5 @@
-// A kernel: a name, a test whether this CPU has it, and a planning step that makes a plan to run.
-// Kernels are listed best first in ops/kernels.cc, "ref" last.
+// A kernel has a name, a test whether this CPU can run it, and a function that plans a call.
+// ops/kernels.cc lists kernels, the best first and "ref" last.
 #ifndef PORTACL_BASE_KERNEL_H_
 #define PORTACL_BASE_KERNEL_H_
 
@@ -23,13 +23,13 @@ class KernelPlan {
   KernelPlan(const KernelPlan&) = delete;
   KernelPlan& operator=(const KernelPlan&) = delete;
 
-  // Computes; allocates nothing, throws nothing, reads nothing outside the views, writes nothing
-  // outside the output views and the workspace. May run many times with different addresses.
+  // Computes. Allocates nothing and throws nothing. Reads only the views; writes only the output
+  // views and the workspace. May run many times, with different addresses.
   virtual void Run(const Params& params, void* workspace) const noexcept = 0;
 
-  // One of the kernel's paths, e.g. "x2"; "" if it has none to choose from.
+  // The path that the kernel chose, e.g. "x2"; "" if the kernel has only one.
   const char* path() const { return path_; }
-  // Bytes, start aligned to 64; independent of grid values.
+  // Bytes of the workspace, which starts at a multiple of 64. Does not depend on values of a grid.
   uint64_t workspace_size() const { return workspace_size_; }
 
  protected:
@@ -47,7 +47,7 @@ class PathChoice {
  public:
   constexpr PathChoice(std::string_view text) : text_(text) {}  // NOLINT(*-explicit-*): a text
   constexpr bool ByName() const { return !text_.empty() && text_.front() != '-'; }
-  // Whether a path or variant is named behind a '-'.
+  // Returns true if `name` is a path or variant behind a '-'.
   constexpr bool LeavesOut(std::string_view name) const {
     if (ByName()) return false;
     for (std::string_view rest = text_; !rest.empty();) {
@@ -58,7 +58,7 @@ class PathChoice {
     }
     return false;
   }
-  // Whether a path may be taken.
+  // Returns true if the kernel may take the path.
   constexpr bool Allows(std::string_view path) const {
     return ByName() ? path == text_ : !LeavesOut(path);
   }
@@ -69,19 +69,19 @@ class PathChoice {
 
 template <class Params>
 struct Kernel {
-  const char* name;     // its name in PORTACL_IMPL and `portacl info`: "avx512", "avx2", "ref"
-  bool (*available)();  // this CPU can run it
-  std::span<const char* const> paths;  // ways to compute that may be asked for by name
-  // Null if the kernel does not serve the parameters; then the next kernel in the list is asked.
-  // Null too if no path serves them that `path` (a text of PathChoice) allows. Sees shapes, strides
-  // and dtypes; never dereferences the tensors' addresses.
+  const char* name;     // in PORTACL_IMPL and `portacl info`: "avx512", "avx2", "ref"
+  bool (*available)();  // returns true if this CPU can run the kernel
+  std::span<const char* const> paths;  // paths that PORTACL_IMPL may name
+  // Returns null if the kernel does not serve the parameters; then the next kernel in the list is
+  // asked. Also returns null if no path that `path` (a text of PathChoice) allows serves them. Sees
+  // shapes, strides and dtypes; never dereferences the tensors' addresses.
   std::unique_ptr<const KernelPlan<Params>> (*plan)(const Params& params, std::string_view path);
-  // Ways to do a part of a path's work that may be left out by name.
+  // Variants of paths that PORTACL_IMPL may leave out.
   std::span<const char* const> variants = {};
 };
 
-// A kernel's plan: the path, and the path's own plan, one of Ways. A kernel with paths derives its
-// plan from this; kPaths and kVariants there hide the members here.
+// A kernel's plan: the path's name, the workspace, and the path's own plan (one of Ways). A kernel
+// with paths derives its plan from this struct and hides kPaths and kVariants by its own.
 template <class... Ways>
 struct PathPlan {
   static constexpr std::array<const char*, 0> kPaths{};
@@ -91,12 +91,12 @@ struct PathPlan {
   std::variant<Ways...> way{};
 };
 
-// A kernel of two functions:
+// Makes a kernel of two functions:
 //
 //   std::optional<Plan> MakePlan(const Params& params, std::string_view path);
 //   void RunPlan(const Params& params, const Plan& plan, void* workspace);
 //
-// The Plan derives from a PathPlan.
+// Plan derives from a PathPlan.
 template <auto kMakePlan, auto kRunPlan, class = decltype(kMakePlan)>
 class KernelOf;
 
@@ -134,7 +134,7 @@ class KernelOf<kMakePlan, kRunPlan, std::optional<Plan> (*)(const Params&, std::
 
 inline bool OnEveryCpu() { return true; }
 
-// The kernel "ref" of a function with a workspace of kBytes(params). INT64_MAX: there is none.
+// The kernel "ref" with a workspace of kBytes(params). INT64_MAX: "ref" cannot serve the call.
 template <class Params, void (*kRun)(const Params&, void*), int64_t (*kBytes)(const Params&)>
 class ReferenceIn {
   using Plan = PathPlan<std::monostate>;
@@ -153,7 +153,7 @@ class ReferenceIn {
   }
 };
 
-// The same for a function that needs no workspace.
+// The kernel "ref" of a function that needs no workspace.
 template <class Params, void (*kRun)(const Params&)>
 class ReferenceOf {
   static int64_t Bytes(const Params&) { return 0; }
@@ -163,15 +163,15 @@ class ReferenceOf {
   static constexpr Kernel<Params> Make() { return ReferenceIn<Params, Run, Bytes>::Make(); }
 };
 
-// A path of a kernel. Returns its plan if the path serves the parameters and either pays or was
-// asked for by name. `choice` may leave variants out. `target`: facts about the kernel.
+// A path of a kernel. `plan` returns a plan if the path serves the parameters, and if the path pays
+// or the user named it. `choice` may leave variants out. `target` holds facts about the kernel.
 template <class Params, class Plan, class... Target>
 struct PathRow {
   const char* path;
   std::optional<Plan> (*plan)(const Params& params, const PathChoice& choice, Target... target);
 };
 
-// The plan of the first path that may be taken and has one.
+// Returns the plan of the first path that `choice` allows and that serves the parameters.
 template <class Params, class Plan, class... Target, size_t kCount>
 std::optional<Plan> FirstPath(const std::array<PathRow<Params, Plan, Target...>, kCount>& rows,
                               const Params& params, const PathChoice& choice, Target... target) {

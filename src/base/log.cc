@@ -1,4 +1,4 @@
-// The log on spdlog (header-only, private to the library).
+// The log, by spdlog (header-only, private to the library).
 #include "base/log.h"
 
 #include <spdlog/sinks/stdout_sinks.h>
@@ -29,7 +29,7 @@ std::string Trimmed(std::string_view text) {
   return std::string(text.substr(first, last == std::string_view::npos ? 0 : last + 1 - first));
 }
 
-// A level, "calls", or both with a comma between them.
+// Reads PORTACL_LOG: a level, "calls", or both with a comma between them.
 Wanted ReadOwn(std::string_view text) {
   Wanted wanted;
   for (std::string_view rest = text; !rest.empty();) {
@@ -69,12 +69,12 @@ Wanted FromEnvironment() {
       return {spdlog::level::err};
     case '4':
       return {};
-    default:  // the vendor's level if none is named, if somebody looks
+    default:  // no level is set: if the log goes to stdout, take the vendor's default
       return {settings::VendorLogOnStdout() ? spdlog::level::err : spdlog::level::off};
   }
 }
 
-// The lock of spdlog's sink, as one of this library's.
+// Gives spdlog's sinks one of this library's locks, so that fork() takes it too.
 struct SinkLock {
   using mutex_t = ForkSafe<std::mutex>;
   static mutex_t& mutex() {
@@ -90,7 +90,7 @@ spdlog::sink_ptr SinkOfMessages() {
   return std::make_shared<spdlog::sinks::stderr_sink<SinkLock>>();
 }
 
-// Both write under one lock.
+// The two loggers write under one lock.
 class Loggers {
  public:
   explicit Loggers(Wanted wanted)

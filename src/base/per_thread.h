@@ -1,4 +1,4 @@
-// One object for each thread that may be used at any moment of the thread's and the process's life.
+// One object for each thread, usable at any moment in the life of the thread and the process.
 #ifndef PORTACL_BASE_PER_THREAD_H_
 #define PORTACL_BASE_PER_THREAD_H_
 
@@ -8,30 +8,30 @@
 
 #include "base/fork.h"
 
-// The variable lies in the memory that a thread is started with, so reading it allocates nothing.
-// The usual model of a shared library ends the process if memory has run out.
+// Puts a variable into the memory that a thread is started with, so reading it allocates nothing.
+// The usual model of a shared library would end the process if memory has run out.
 #define PORTACL_STARTS_WITH_THREAD [[gnu::tls_model("initial-exec")]]
 
 namespace portacl::base {
 
-// A thread_local object with a destructor is gone before atexit handlers and the destructors of
-// static and other thread_local objects run. These may call the library. PerThread's object is made
-// at its first use, at any time. It ends after all of these, with its thread (on the thread that
-// ends the process: never).
+// A thread_local object with a destructor ends before atexit handlers and the destructors of static
+// and other thread_local objects run. These may still call the library. PerThread makes its object
+// at the first use, at any time. The object ends with its thread, after all of them. On the thread
+// that ends the process it never ends.
 template <class T>
 class PerThread {
  public:
-  // The calling thread's object; null if there is no memory for it.
+  // Returns the calling thread's object; null if there is no memory for it.
   static T* Get() noexcept {
     if (object_ == nullptr) object_ = Make();
     return object_;
   }
 
-  // The same, but null if Get() has not made it.
+  // Returns the object, or null if Get() has not made it.
   static T* Find() noexcept { return object_; }
 
  private:
-  // A key for all threads. Its destructor ends the objects of threads that end.
+  // Makes one key for all threads. Its destructor (End) ends the object of a thread that ends.
   static bool HaveKey() noexcept {
     const internal::CreationLock lock;
     if (!have_key_) have_key_ = pthread_key_create(&key_, &End) == 0;
@@ -47,7 +47,7 @@ class PerThread {
   }
 
   static void End(void* object) {
-    object_ = nullptr;  // its destructor may use the library, with a new object
+    object_ = nullptr;  // the destructor may call the library: it gets a new object then
     delete static_cast<T*>(object);
   }
 

@@ -1,4 +1,4 @@
-// Environment variables as text, numbers and switches; names that nobody reads.
+// Reads environment variables as text, numbers and switches. Reports unknown names.
 #include "base/settings.h"
 
 #include <unistd.h>
@@ -27,8 +27,8 @@ constexpr std::string_view kVariables[] = {
     PORTACL_SETTINGS(PORTACL_NAME, PORTACL_NAME, PORTACL_NAME, PORTACL_NAME, PORTACL_NAME)};
 #undef PORTACL_NAME
 
-// True if this message was written before: once a process is enough. If the table of messages is
-// full, further ones are written each time.
+// Returns true if this message was written before: a process writes a message once. If the table of
+// messages is full, further messages are written each time.
 bool WasSaid(std::string_view text) {
   static constinit std::array<std::atomic<size_t>, 64> said;
   const size_t hash = std::max<size_t>(std::hash<std::string_view>()(text), 1);
@@ -40,7 +40,7 @@ bool WasSaid(std::string_view text) {
   return false;
 }
 
-// A mistyped switch must not pass for one that is off. The log may be off: straight to stderr.
+// Reports an invalid value on stderr (the log may be off): a mistyped switch must not look off.
 void Complain(const char* name, const std::string& wanted) {
   const std::string text = std::string("portacl: ") + name + " is '" + ReadText(name) +
                            "', but must be " + wanted + ": ignored\n";
@@ -55,7 +55,7 @@ size_t Unit(std::string_view suffix) {
   return 0;
 }
 
-// The project's scripts and CMake read these; the library runs in their environment as well.
+// Variables of the project's scripts and CMake; the library runs in their environment as well.
 constexpr std::string_view kScriptVariables[] = {
     "PORTACL_BUILD_DIR",      "PORTACL_BUNDLE", "PORTACL_DIR",      "PORTACL_JOBS",
     "PORTACL_REPOSITORY_URL", "PORTACL_ROOT",   "PORTACL_SITE_URL", "PORTACL_SKIP_PACKAGES",
@@ -71,7 +71,7 @@ bool IsForeign(std::string_view name) {
          !Has(kScriptVariables, name);
 }
 
-// The variable that is spelled much like `name` or ends with its words, or "".
+// Returns the variable that is spelled most like `name` or ends with its words, or "".
 std::string_view Nearest(std::string_view name) {
   const std::string_view word = name.substr(kPrefix.size());
   for (const std::string_view variable : kVariables) {
@@ -83,7 +83,7 @@ std::string_view Nearest(std::string_view name) {
   return nearest == std::end(kVariables) ? "" : *nearest;
 }
 
-// A mistyped name must not pass in silence: named on stderr at the first read, once a process.
+// Reports unknown PORTACL_ names on stderr at the first read of a setting, once a process.
 void NameForeignVariables() {
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
     const std::string_view text = *entry;

@@ -1,8 +1,8 @@
-// The list of all settings from the environment, and how each is read.
+// The list of all settings from the environment, and how each setting is read.
 //
-// A setting is one line of PORTACL_SETTINGS. The line makes its function here, and makes its name
-// known, so that it is not reported as misspelled. It needs a row in docs/settings.md
-// (tests/script/settings_test.sh).
+// A setting is one line of PORTACL_SETTINGS. The line declares a function that reads the variable,
+// and makes the name known, so that it is not reported as misspelled. A setting needs a row in
+// docs/settings.md (tests/script/settings_test.sh).
 #ifndef PORTACL_BASE_SETTINGS_H_
 #define PORTACL_BASE_SETTINGS_H_
 
@@ -12,13 +12,13 @@
 
 namespace portacl::base::settings {
 
-// Each line: name of the function, name of the variable, its purpose. An integer has its range.
+// Each line: the function, the variable, its purpose. An integer has its range before the purpose.
 //
 //   TEXT(F, ...)     const char* F()              "" if the variable is not set
 //   FLAG(F, ...)     bool F()                     true if it is "1"
 //   INTEGER(F, ...)  int64_t F(int64_t fallback)  a decimal number in the range
 //   BYTES(F, ...)    size_t F(size_t fallback)    a number; a suffix K, M or G is a power of 1024
-//   PYTHON(F, ...)   none: the Python package reads it; its processes load the library too
+// PYTHON(F, ...)   none: only the Python package reads it; here its name is known
 //
 // Invalid values are reported on stderr and ignored.
 #define PORTACL_SETTINGS(TEXT, FLAG, INTEGER, BYTES, PYTHON)                                     \
@@ -59,17 +59,17 @@ PORTACL_SETTINGS(PORTACL_DECLARE_TEXT, PORTACL_DECLARE_FLAG, PORTACL_DECLARE_INT
 #undef PORTACL_DECLARE_BYTES
 #undef PORTACL_DECLARE_NOTHING
 
-// PORTACL_GUARD as a switch, which its reader asks for later than whether it is set.
+// Returns true if PORTACL_GUARD is 1 or exit. Reports other values on stderr.
 bool Guard();
 
-// Settings of others that the library follows; "" if they are not set.
+// Variables of other programs that the library follows; "" if they are not set.
 const char* OpenMpThreads();         // OMP_NUM_THREADS
 const char* VendorLogLevel();        // ASCEND_GLOBAL_LOG_LEVEL
 bool VendorLogOnStdout();            // ASCEND_SLOG_PRINT_TO_STDOUT
 const char* VendorVisibleDevices();  // ASCEND_RT_VISIBLE_DEVICES
 const char* VendorDevice();          // ASCEND_DEVICE_ID
 
-// Read the values of a variable of any name; the functions above use them.
+// Read a variable of any name; the functions above use them.
 const char* ReadText(const char* name);
 bool ReadFlag(const char* name);
 int64_t ReadInteger(const char* name, int64_t low, int64_t high, int64_t fallback);

@@ -1,4 +1,4 @@
-// How far one word is from another, to suggest the word that was meant.
+// The distance between two words, to suggest the word that a user meant.
 #ifndef PORTACL_BASE_SPELLING_H_
 #define PORTACL_BASE_SPELLING_H_
 
@@ -11,9 +11,9 @@ namespace portacl::base {
 
 constexpr size_t kLongestWord = 63;
 
-// How many letters to insert, remove, replace or swap with the next until the words are equal;
-// `to` has at most kLongestWord. Allocates nothing: the environment may be read when memory is
-// short.
+// Counts the letters to insert, remove, replace or swap with the next until the words are equal.
+// `to` has at most kLongestWord letters. Allocates nothing, because the environment may be read
+// when memory is short.
 inline size_t EditDistance(std::string_view from, std::string_view to) {
   size_t rows[3][kLongestWord + 1] = {};
   for (size_t j = 0; j <= to.size(); ++j) rows[0][j] = j;
@@ -31,8 +31,8 @@ inline size_t EditDistance(std::string_view from, std::string_view to) {
   return rows[from.size() % 3][to.size()];
 }
 
-// The entry of `range` that is spelled most like `word`: spelling(entry) is less than `distance`
-// letters from it. The range's end if there is none.
+// Returns the entry of `range` that is spelled most like `word`: spelling(entry) is less than
+// `distance` letters away. Returns the range's end if there is none.
 template <class Range, class Spelling>
 auto NearestTo(std::string_view word, const Range& range, size_t distance,
                const Spelling& spelling) {

@@ -1,4 +1,4 @@
-// Failures, which a status holds by their address.
+// Keeps the code and the message of a failed Status on the heap.
 #include "base/status.h"
 
 #include <new>

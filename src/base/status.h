@@ -9,11 +9,11 @@
 
 namespace portacl::base {
 
-// Success is a word of 0: a call of an operator makes and asks some sixty of them.
+// Success is a word of 0, so it costs little: a call of an operator checks some sixty of them.
 class [[nodiscard]] Status {
  public:
   Status() = default;
-  // `message` names the parameter, what it got and what was wanted; empty only for success. If
+  // `message` names the parameter, its value and the wanted value; it is empty only for success. If
   // there is no memory to keep it, the message is "out of memory".
   Status(int32_t code, std::string message) noexcept;
   Status(Status&& other) noexcept : word_(std::exchange(other.word_, 0)) {}
@@ -34,12 +34,12 @@ class [[nodiscard]] Status {
   void Forget();
   int32_t CodeOfFailure() const;
 
-  uint64_t word_ = 0;  // a Failure's address; without memory for one, the code and a bit of 1
+  uint64_t word_ = 0;  // address of a Failure, or (without memory for one) 2 * code + 1
 };
 
 }  // namespace portacl::base
 
-// Returns from the enclosing function when `expression`, a Status, is not ok.
+// Returns from the enclosing function if `expression`, a Status, is not ok.
 #define PORTACL_RETURN_IF_ERROR(expression)                                            \
   do {                                                                                 \
     if (::portacl::base::Status status_ = (expression); !status_.ok()) return status_; \

@@ -11,16 +11,16 @@
 namespace portacl::base {
 namespace {
 
-// Byte addresses of views. Their extents alone may fill 64 bits.
+// For byte addresses of views: the extents alone may fill 64 bits.
 __extension__ using Wide = __int128;
 
-// The address of element (0, 0, ...).
+// Returns the byte address of element (0, 0, ...).
 Wide FirstByte(const TensorDesc& tensor, const void* data) {
   return static_cast<Wide>(reinterpret_cast<uintptr_t>(data)) +
          static_cast<Wide>(tensor.offset) * DTypeSize(tensor.dtype);
 }
 
-// Whether the view's last byte comes before `address`.
+// Returns true if the view's last byte lies before `address`.
 bool EndsBefore(Wide first, const ElementRange& range, int64_t size, Wide address) {
   return first + (static_cast<Wide>(range.highest) + 1) * size <= address;
 }
@@ -30,11 +30,11 @@ struct Axis {
   int64_t stride;  // absolute value
 };
 
-// The axes with more than one index, smallest |stride| first. Returns their number, or -1 if a
-// stride has no absolute value.
+// Writes the axes with more than one index, smallest |stride| first. Returns their number, or -1 if
+// a stride has no absolute value.
 int SortedAxes(const TensorDesc& tensor, std::array<Axis, kMaxRank>* axes) {
   int count = 0;
-  for (int i = tensor.shape.rank(); i-- > 0;) {  // of most tensors this is the order
+  for (int i = tensor.shape.rank(); i-- > 0;) {  // most tensors are in this order
     if (tensor.shape[i] <= 1) continue;
     if (tensor.strides[i] == INT64_MIN) return -1;
     const Axis axis = {tensor.shape[i], std::abs(tensor.strides[i])};

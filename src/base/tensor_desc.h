@@ -1,4 +1,4 @@
-// A tensor as the ACL interface describes it: a view (shape, strides, offset) into a storage.
+// A tensor of the ACL interface: a view (shape, strides, offset) of a storage.
 #ifndef PORTACL_BASE_TENSOR_DESC_H_
 #define PORTACL_BASE_TENSOR_DESC_H_
 
@@ -56,8 +56,8 @@ class Dims {
   int rank_ = 0;
 };
 
-// Strides of a contiguous tensor, last axis fastest. For absurd shapes products wrap; the storage
-// check refuses these shapes.
+// Returns the strides of a contiguous tensor, last axis fastest. Products of huge shapes wrap; the
+// storage check refuses these shapes.
 Dims ContiguousStrides(const Dims& shape);
 
 struct TensorDesc {
@@ -66,16 +66,16 @@ struct TensorDesc {
   Dims shape;
   Dims strides;             // in elements
   int64_t offset = 0;       // in elements, from `data` to element (0, 0, ...)
-  Dims storage_shape;       // its product is the number of elements that `data` holds
-  bool has_storage = true;  // false: a plain view of the caller's memory, extent unknown
+  Dims storage_shape;       // `data` holds as many elements as the product of these extents
+  bool has_storage = true;  // false: a view of the caller's memory, size unknown
   void* data = nullptr;     // start of the storage
 
-  // Number of elements of the view; 0 if an extent is 0, -1 if the product overflows.
+  // Returns the number of elements of the view: 0 if an extent is 0, -1 if the product overflows.
   int64_t NumElements() const;
 };
 
-// The elements that a view reaches, relative to element (0, 0, ...): [lowest, highest], and whether
-// that could be computed without overflow. Only for views with at least one element.
+// The elements that a view reaches, [lowest, highest], counted from element (0, 0, ...). `valid`:
+// computed without overflow. Only for views with at least one element.
 struct ElementRange {
   bool valid = false;
   int64_t lowest = 0;
@@ -83,16 +83,16 @@ struct ElementRange {
 };
 ElementRange ReachOf(const TensorDesc& tensor);
 
-// How the layout of `b` differs from `a`: "strides [6, 1], wanted [1, 2]". "" if both have the same
-// type and the same places of elements. Strides along an extent of 1 are ignored.
+// Says how the layout of `b` differs from `a`: "strides [6, 1], wanted [1, 2]". Returns "" if dtype
+// and places of elements are equal. Ignores strides along an extent of 1.
 std::string LayoutDifference(const TensorDesc& a, const TensorDesc& b);
 
-// True if the view has two indices for one element. Conservative: false only if, sorted by
+// Returns true if two indices of the view may name one element. Returns false only if, sorted by
 // |stride|, each stride exceeds the sum of the smaller (extent - 1) * |stride|.
 bool OverlapsItself(const TensorDesc& tensor);
 
-// True if two views may share a byte: their byte ranges intersect, unless equal strides and
-// their distance show that they interleave without meeting. `a_data`, `b_data`: storage addresses.
+// Returns true if two views may share a byte: their byte ranges intersect. The exception: equal
+// strides and their distance show that they interleave without meeting. `_data`: storage addresses.
 bool MayOverlap(const TensorDesc& a, const void* a_data, const TensorDesc& b, const void* b_data);
 
 }  // namespace portacl::base
