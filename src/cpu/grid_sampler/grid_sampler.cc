@@ -1,5 +1,5 @@
-// The kernels of the grid sampler and its gradients, on images and volumes: compiled for every
-// instruction set, and listed. Each runs the path that its plan has chosen.
+// The kernels of the grid sampler and its gradients, on images and volumes, compiled for every
+// instruction set and listed. A kernel runs the path that its plan chose.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/grid_sampler/grid_sampler.cc"
 #include "cpu/vector/highway.h"
@@ -23,7 +23,7 @@ std::optional<GridSampler2DPlan> Plan2D(const ops::GridSampler2DParams& params,
   return PlanGridSampler2D(params, kHasFloatWindows, path);
 }
 
-// Whether a path's short calls are over before 512-bit vectors are fast.
+// Whether calls on a path may end before a CPU has raised the speed of its 512-bit vectors.
 template <class Params, class Way>
 inline constexpr bool kIsShort = std::is_same_v<Way, PaddedGeometry> ||
                                  (std::is_same_v<Params, ops::GridSampler2DParams> &&

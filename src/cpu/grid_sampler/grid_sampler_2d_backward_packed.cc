@@ -1,6 +1,6 @@
-// Bilinear gradients of images with three or four channels that fit the L2 cache. A pixel's
-// channels are packed into a cell, and one pass over the points locates them, adds to inputGrad and
-// finishes gridGrad. There are no lists, and no data of points are kept between stages.
+// Bilinear gradients of images with three or four channels that fit the L2 cache. The channels of a
+// pixel are packed into one cell. One pass over the points locates them, adds to inputGrad and
+// finishes gridGrad. No lists; nothing about points is kept between stages.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/grid_sampler/grid_sampler_2d_backward_packed.cc"
 #include "cpu/vector/highway.h"
@@ -21,15 +21,15 @@ namespace {
 
 using Params = ops::GridSampler2DBackwardParams;
 
-// The image in the cells of a slot. They are laid out as a slab of all rows (see
-// grid_sampler_2d_backward_strip-inl.h): two rows for points outside the image, the image in a
-// frame of zeros, a row of zeros.
+// An image in the cells of a slot. The cells are a slab of all rows (see
+// grid_sampler_2d_backward_strip-inl.h): two rows for points outside the image, then the image in a
+// frame of zeros, then a row of zeros.
 template <class T, bool kGridGrad>
 class PackedImage {
   using D = BlockTag<float, int{kGroup}>;  // points; of a known length, SVE or not
   using DI = IndexTag<D>;
   using V = hn::Vec<D>;
-  using Quad = hn::FixedTag<float, 4>;  // the channels of a point
+  using Quad = hn::FixedTag<float, 4>;  // the channels of one pixel
   using Pixel = Cell<float, 4, true, kGridGrad>;
   static constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(D()));
 
@@ -71,8 +71,8 @@ class PackedImage {
   }
 
  private:
-  // A vector of points. Four groups of its points, 0, 4, 8, ..., then 1, 5, ..., have a lane for
-  // each channel. Point 4 b + j is block b of group j.
+  // A vector of points, in four groups: points 0, 4, 8, ..., then 1, 5, ... In `grad` a group has
+  // four lanes for each point, its channels. Point 4 b + j is block b of group j.
   struct Points {
     HWY_ALIGN float weight[4][kLanes];  // nw ne sw se
     HWY_ALIGN float grad[4][kLanes];    // gradOutput of each group
@@ -136,7 +136,7 @@ class PackedImage {
     hn::Store(g3, d, points->grad[3]);
   }
 
-  // The quads at from + offset[0], offset[4], ...: of the points of a group.
+  // Loads the cells at from + offset[0], from + offset[4], ...: one cell for each point of a group.
   template <class Tag>
   static HWY_INLINE hn::Vec<Tag> LoadQuads(Tag d, const float* from, const int32_t* offset) {
     if constexpr (hn::MaxLanes(Tag()) == 4) {
@@ -148,7 +148,7 @@ class PackedImage {
     }
   }
 
-  // The sums of each point over its channels, before the coordinates' slopes.
+  // Sums each point's slopes over its channels; coordinates' slopes are not yet applied.
   HWY_INLINE void SumSlopes(const Points& points, V tx, V ux, V ty, V uy, V& sum_x,
                             V& sum_y) const {
     const D d;
@@ -162,7 +162,7 @@ class PackedImage {
     sum_y = t2;
   }
 
-  // x x y y of each point, by the tree: (0 + 2) + (1 + 3).
+  // Computes the sums x, x, y, y of each point by the tree: (0 + 2) + (1 + 3).
   template <int kIndex>
   HWY_INLINE void SumGroup(const Points& points, V tx, V ux, V ty, V uy, V& totals) const {
     const D d;
@@ -185,7 +185,7 @@ class PackedImage {
     totals = hn::Add(sum, hn::Shuffle2301(sum));
   }
 
-  // Points and taps in order, each sum by one fused multiply-add.
+  // Adds points and taps in order; each sum takes one fused multiply-add.
   HWY_INLINE void Scatter(const Points& points, int64_t count) const {
     float* const sums = cells_ + Pixel::kSums;
     const int64_t down = RowSize();

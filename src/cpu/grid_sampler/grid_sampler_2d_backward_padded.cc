@@ -1,7 +1,7 @@
-// Bilinear gradients of float images with one or two channels, in one pass over the points. Both
-// taps of a row are read and added to as a pair, on padded copies of the planes, so that no point
-// needs a check (path "padded"). One batch of points, which stays in the L1 cache, serves both
-// gradients.
+// Path "padded": bilinear gradients of float images with one or two channels, in one pass
+// over the points. Padded copies of the planes let every point read and add both taps of a
+// row as a pair, unchecked. A batch of points serves both gradients and stays in the L1
+// cache.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/grid_sampler/grid_sampler_2d_backward_padded.cc"
 #include "cpu/vector/highway.h"
@@ -34,16 +34,16 @@ using D = PointTag<float>;
 using DI = IndexTag<D>;
 using V = hn::Vec<D>;
 
-// Points that are prepared together: enough that the latencies of the preparation, some 100 cycles
-// per vector, overlap.
+// Points that are prepared together, so that the latencies of preparing a vector, some 100 cycles,
+// overlap.
 inline constexpr size_t kBatch = 64;
 
-// Whether a point's coordinates are infinite (it touches nothing) or unusable (its gradient is
+// Facts about a point: a coordinate is infinite (no taps), or unusable (its gradient is
 // NaN).
 enum Facts : int32_t { kInfinite = 1, kUnusable = 2 };
 
-// A batch of points, one array per quantity. A point's taps are two pairs of neighbouring pixels,
-// nw ne from cell[k] on and sw se a row below.
+// A batch of points, one array per quantity. The taps of point k are two pairs of pixels: nw ne
+// from cell[k] on, sw se one row below.
 struct Batch {
   HWY_ALIGN float tx[kBatch];
   HWY_ALIGN float ux[kBatch];
@@ -51,16 +51,16 @@ struct Batch {
   HWY_ALIGN float uy[kBatch];
   HWY_ALIGN float slope_x[kBatch];
   HWY_ALIGN float slope_y[kBatch];
-  HWY_ALIGN float weights[4 * kBatch];  // all of nw, ne, sw, se; of paired planes point by point
+  HWY_ALIGN float weights[4 * kBatch];  // all nw, then ne, sw, se; of paired planes point by point
   HWY_ALIGN int32_t facts[kBatch];
   HWY_ALIGN int32_t cell[kBatch];
 
-  // A tap's weights, if planes are not paired.
+  // Returns the weights of one tap. Only if planes are not paired.
   float* weight(int tap) { return weights + static_cast<size_t>(tap) * kBatch; }
   const float* weight(int tap) const { return weights + static_cast<size_t>(tap) * kBatch; }
 };
 
-// Everything of the `count` points at `grid`, pairs (x, y).
+// Fills the batch with the `count` points at `grid`, pairs (x, y).
 template <bool kPaired>
 HWY_NOINLINE void PrepareBatch(const Params& p, const PointGeometry<float>& geometry, int64_t pitch,
                                const float* HWY_RESTRICT grid, size_t count,
@@ -96,21 +96,21 @@ HWY_NOINLINE void PrepareBatch(const Params& p, const PointGeometry<float>& geom
         hn::Or(hn::IfThenElseZero(hn::RebindMask(di, infinite), hn::Set(di, kInfinite)),
                hn::IfThenElseZero(hn::RebindMask(di, unusable), hn::Set(di, kUnusable)));
     hn::Store(states, di, batch->facts + i);
-    // Far away the index is one of the least or greatest: outside as well.
+    // A coordinate far away gets the least or greatest index, which is outside as well.
     const auto cells = PaddedCells(di, p.shape, pitch, ToIndex(d, x0), ToIndex(d, y0));
     hn::Store(cells, di, batch->cell + i);
   }
 }
 
-// Elements of a cache line.
+// Floats of a cache line.
 inline constexpr auto kLine = int64_t{kStreamAlignment / sizeof(float)};
 
-// Elements between the start of a cache line and `at`.
+// Returns how many floats lie between the start of a cache line and `at`.
 HWY_INLINE int64_t LineOffset(const float* at) {
   return static_cast<int64_t>(reinterpret_cast<uintptr_t>(at) % kStreamAlignment / sizeof *at);
 }
 
-// Copies n elements, `step` apart in one image row, to a row of a padded plane, and back.
+// Copies n pixels of an image row, `from_step` apart, to places `to_step` apart.
 HWY_INLINE void CopyRow(const float* from, int64_t from_step, float* to, int64_t to_step,
                         int64_t n) {
   int64_t i = 0;
@@ -126,7 +126,7 @@ HWY_INLINE void CopyRow(const float* from, int64_t from_step, float* to, int64_t
   for (; i < n; ++i) to[i * to_step] = from[i * from_step];
 }
 
-// A row of whole lines past the caches.
+// Copies whole cache lines of a row past the caches.
 HWY_INLINE void StreamRow(const float* from, float* to, int64_t n) {
   const D d;
   for (int64_t i = 0; i < n; i += static_cast<int64_t>(hn::Lanes(d))) {
@@ -134,7 +134,7 @@ HWY_INLINE void StreamRow(const float* from, float* to, int64_t n) {
   }
 }
 
-// CopyRow for paired planes: a pixel holds two channels.
+// Does the same as CopyRow() for paired planes: pixels of two rows become pairs of floats.
 HWY_INLINE void PairRows(const float* from0, const float* from1, int64_t step, float* to,
                          int64_t n) {
   int64_t i = 0;
@@ -170,7 +170,7 @@ HWY_INLINE void PartRows(const float* from, float* to0, float* to1, int64_t step
   }
 }
 
-// The four taps of a point, or of a plane's sums.
+// Four taps of a point, or the sums at four taps.
 using Taps = hn::FixedTag<float, 4>;
 using Pair = hn::FixedTag<float, 2>;
 
@@ -179,21 +179,21 @@ HWY_INLINE hn::Vec<Taps> LoadTaps(const float* upper, const float* lower) {
   return hn::Combine(Taps(), hn::LoadU(pair, lower), hn::LoadU(pair, upper));
 }
 
-// hn::StoreInterleaved2 past the caches.
+// Does the same as hn::StoreInterleaved2(), past the caches.
 HWY_INLINE void StreamInterleaved2(D d, V x, V y, float* to) {
   HWY_ALIGN float pairs[2 * hn::MaxLanes(D())];
   hn::StoreInterleaved2(x, y, d, pairs);
   StoreNarrow2(hn::Load(d, pairs), hn::Load(d, pairs + hn::Lanes(d)), d, to, true);
 }
 
-// Sums gradients of images with C = 1 or 2 channels. Planes of two channels are paired: one plane,
-// each pixel with both channels.
+// Sums the gradients of an image with C = 1 or 2 channels, on padded planes. Two channels are
+// paired: one plane, where each pixel has both channels.
 template <int C, bool kInputGrad, bool kGridGrad>
 class PaddedPlanes {
   static constexpr bool kPaired = C == 2;
 
  public:
-  // `slot`: planes.image elements.
+  // `slot` has room for planes.image floats.
   PaddedPlanes(const Params& p, int64_t n, const PaddedGeometry& planes, float* slot)
       : p_(p),
         cut_(planes),
@@ -236,7 +236,7 @@ class PaddedPlanes {
   }
 
  private:
-  // Values of input, if gridGrad is wanted, and sums of 0.
+  // Copies input to the padded planes, if gridGrad is wanted, and sets the sums to 0.
   void Fill() const {
     if constexpr (kInputGrad) Clear(sums_, C * cut_.plane);
     if constexpr (!kGridGrad) return;
@@ -256,7 +256,7 @@ class PaddedPlanes {
     Clear(PaddedRow(values_, p_.shape.h) - C, C * cut_.pitch);
   }
 
-  // The sums, to inputGrad.
+  // Writes the sums to inputGrad.
   void StoreSums() const {
     if constexpr (!kInputGrad) return;
     const auto& stride = p_.input_grad_stride;
@@ -275,11 +275,11 @@ class PaddedPlanes {
     }
   }
 
-  // Row y of the image, from column 0 on.
+  // Returns pixel (y, 0) of the image in a padded plane.
   float* PaddedRow(float* plane, int64_t y) const { return plane + ((y + 2) * cut_.pitch + 1) * C; }
 
-  // x and y of a batch's points, read in place if they are contiguous. The rest of the batch is not
-  // written and not used.
+  // Returns x and y of a batch's points, in the tensor itself if they are dense, else copied. The
+  // rest of the batch is neither written nor used.
   const float* Grid(int64_t first, int64_t count, float* HWY_RESTRICT copy) const {
     const PointStrides& at = grid_at_;
     if (HasDensePairs(at)) {
@@ -296,7 +296,7 @@ class PaddedPlanes {
     return copy;
   }
 
-  // gradOutput of a batch: in place if it is contiguous.
+  // Returns gradOutput of a batch: in the tensor itself if it is dense, else copied.
   const float* GradOutput(int c, int64_t first, int64_t count, float* HWY_RESTRICT copy) const {
     const PointStrides& at = grad_output_at_;
     const float* from = grad_output_ + c * at.channel_stride;
@@ -306,9 +306,9 @@ class PaddedPlanes {
     return copy;
   }
 
-  // Taps in order, each sum by one fused multiply-add. The four sums of a cell stay in registers
-  // while points stay in the cell or move to the next pixel. In memory each point would wait for
-  // the stores of the point before.
+  // Adds taps in order; each sum takes one fused multiply-add. The four sums of a cell stay in
+  // registers while points stay in the cell or move to the next pixel. In memory, each point would
+  // wait for the stores of the point before.
   HWY_INLINE void Scatter(const Batch& batch, const float* HWY_RESTRICT g, int64_t count) const {
     float* const plane = sums_;
     float* const lower = plane + cut_.pitch;
@@ -316,8 +316,8 @@ class PaddedPlanes {
     float ne = 0;
     float sw = 0;
     float se = 0;
-    constexpr int32_t kNone = -2;  // nor is its neighbour, -1, a cell
-    int32_t cell = kNone;          // of the sums in registers
+    constexpr int32_t kNone = -2;  // no cell, and its neighbour -1 is none either
+    int32_t cell = kNone;          // the cell with sums in registers
     const auto add = [&](int64_t k) PORTACL_INLINE_LAMBDA {
       const int32_t next = batch.cell[k];
       if (next != cell) {
@@ -356,7 +356,7 @@ class PaddedPlanes {
     lower[cell + 1] = se;
   }
 
-  // The same for both channels of paired planes; a register holds a column of the cell's sums.
+  // The same for both channels of paired planes. A register has one column of a cell's sums.
   HWY_INLINE void ScatterPairs(const Batch& batch, const float* HWY_RESTRICT g0,
                                const float* HWY_RESTRICT g1, int64_t count) const {
     const D dv;
@@ -442,10 +442,10 @@ class PaddedPlanes {
     }
   }
 
-  // The values at every point's taps, in groups of four: nw ne sw se of one channel, or, paired, nw
-  // ne of both channels and sw se of both channels. The groups of a vector of points have the order
-  // that LoadTransposed needs to make vectors of nw, of ne, ...: points 0, 4, 8, ..., then 1, 5,
-  // ...
+  // Copies the values at every point's taps, in groups of four: nw ne sw se of one channel. Of
+  // paired planes, one array gets nw ne and another sw se, of both channels. In a vector's points,
+  // groups have the order that LoadTransposed() needs to make vectors of nw, of ne, ...: points 0,
+  // 4, 8, ..., then 1, 5, ...
   HWY_INLINE void ReadTaps(const Batch& batch, int64_t count, float (*to)[4 * kBatch]) const {
     const auto lanes = static_cast<int64_t>(hn::Lanes(D()));
     for (int64_t i = 0; i < count; i += lanes) {
@@ -481,7 +481,7 @@ class PaddedPlanes {
     hn::Store(LoadTaps(upper, upper + cut_.pitch), d, to[0] + slot);
   }
 
-  // The sums over the channels, before the slopes.
+  // Sums over the channels; the coordinates' slopes are not yet applied.
   HWY_INLINE void SumChannels(const Batch& batch, const float* const* g,
                               const float (*values)[4 * kBatch], size_t i, V& x, V& y) const {
     V nw, ne, sw, se;

@@ -1,7 +1,7 @@
-// The gradients on slabs: points are sorted into row strips, and strips are summed on pixel-major
-// slabs, one block of channels after the other. The blocks' gridGrad sums are added in order.
-// Volumes have separate code (grid_sampler_3d_blocks.cc): there owners look at all points,
-// there are no lists, and cells have no frame.
+// Path "slab": points are sorted into lists by strip, and each strip is summed on its slab, one
+// block of channels after the other. gridGrad sums of blocks are added in order. Volumes have code
+// of their own (grid_sampler_3d_blocks.cc): there owners look at all points, without lists, and the
+// cells have no frame.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/grid_sampler/grid_sampler_2d_backward_slab.cc"
 #include "cpu/vector/highway.h"
@@ -32,27 +32,27 @@ using Shape = ops::GridSampler2DShape;
 
 // ---- a call -------------------------------------------------------------------------------------
 
-// One image's part of the workspace, see SlabGeometry.
+// The workspace of one image; SlabGeometry has its layout.
 template <class F>
 struct ImageScratch {
   F* x;
   F* y;
   int32_t* index;         // null if there is one strip
-  int32_t* strip_ranges;  // in the memory of `index`: the first and last strip of each group,
-  int32_t* group_lists;   // then the lists of groups
+  int32_t* strip_ranges;  // in the memory of `index`: first and last strip of each group,
+  int32_t* group_lists;   // then lists of groups
   int32_t* cursor;
   F* partial;
   F* gathered;
 };
 
-// Images that are computed together: image first + i has scratch memory scratch + i.
+// Images that are computed together. Image first + i uses scratch memory number scratch + i.
 struct ImageRange {
   int64_t first;
   int64_t count;
   int64_t scratch;
 };
 
-// One call. A stage of an image reads it and the scratch of that image.
+// One call. A stage of an image reads the call and the scratch memory of the image.
 template <class T>
 struct SlabCall {
   using F = base::ComputeType<T>;
@@ -87,7 +87,7 @@ struct SlabCall {
     return reinterpret_cast<F*>(memory + static_cast<uint64_t>(slot) * g.slab_bytes);
   }
 
-  // A stage: body(begin, end) over ranges of [0, count), on all threads unless each has an image.
+  // Runs a stage: body(begin, end) for ranges of [0, count), on all threads unless by_image.
   template <class Body>
   void Loop(int64_t count, const Body& body) const {
     if (g.by_image) {
@@ -97,7 +97,7 @@ struct SlabCall {
     }
   }
 
-  // body(i, chunk, first point, last point) for every chunk of points of the i-th of these images.
+  // Calls body(i, chunk, first point, last point) for every chunk of the i-th image's points.
   template <class Body>
   void ForChunks(const ImageRange& images, const Body& body) const {
     Loop(images.count * g.chunks, [&](int64_t begin, int64_t end) {
@@ -120,21 +120,21 @@ struct SlabCall {
 
 // ---- where points are ---------------------------------------------------------------------------
 
-// Locates the points of an image and lists them by the row strips that they touch: groups of points
-// if neighbours stay together, else single points, by a stable counting sort.
+// Locates the points of an image and lists them by the strips that they touch. Lists have groups of
+// points if neighbours stay together, else single points. A stable counting sort makes them.
 
-// What the strips' lists hold. Groups of points if neighbours stay together, else points; nothing
-// if there is one strip. If most groups jump, reading gradOutput in their order would touch memory
-// at random: it is gathered before, if the workspace has room.
+// Entries of the strips' lists: groups of points if neighbours stay together, else points. One
+// strip needs no lists. kGathered: lists of points that mostly jump. Then gradOutput is gathered
+// before the pass, because the pass would read it at random; the workspace must have room.
 enum class Lists { kGroups, kPoints, kGathered };
 
-// One image.
+// Lists the points of one image.
 template <class T>
 class PointLister {
  public:
   using F = base::ComputeType<T>;
 
-  // The i-th of these images.
+  // Serves image number i of `images`.
   PointLister(const SlabCall<T>& call, const ImageRange& images, int64_t i)
       : call_(call),
         s_(call.s),
@@ -143,8 +143,8 @@ class PointLister {
         grid_(call.GridOf(images.first + i)),
         scratch_(call.ScratchOf(images, i)) {}
 
-  // Fills the lists of the strips of these images: lists of groups if few groups touch more than
-  // one strip, else lists of points.
+  // Fills the lists of all strips of these images. Lists have groups if few groups touch more than
+  // one strip, else points.
   static Lists List(const SlabCall<T>& call, const ImageRange& images) {
     if (call.g.strips == 1) {
       ForChunks(call, images, [](const PointLister& image, int64_t, int64_t first, int64_t last) {
@@ -169,7 +169,7 @@ class PointLister {
   }
 
  private:
-  // body(image, chunk, first point, last point) for every chunk of the images' points.
+  // Calls body(image, chunk, first point, last point) for every chunk of the images' points.
   template <class Body>
   static void ForChunks(const SlabCall<T>& call, const ImageRange& images, const Body& body) {
     call.ForChunks(images, [&](int64_t i, int64_t chunk, int64_t first, int64_t last) {
@@ -185,7 +185,7 @@ class PointLister {
     }
   }
 
-  // The points from `first` on, a group of them. Behind the last one it is repeated.
+  // Locates a group of points from `first` on. Behind the last point it repeats that point.
   void LocateGroup(int64_t first, int64_t last, F* x, F* y) const {
     const PointTag<F> d;
     for (int64_t i = 0; i < int64_t{kGroup}; i += Length(d)) {
@@ -203,7 +203,7 @@ class PointLister {
     }
   }
 
-  // The strips of the first and the last row that points of a group touch.
+  // Stores for each point of a group the strips of the first and last row that it touches.
   void StripsOf(const F* y, int32_t* first_strip, int32_t* last_strip) const {
     const PointTag<F> d;
     const IndexTag<PointTag<F>> di;
@@ -216,7 +216,7 @@ class PointLister {
     }
   }
 
-  // The first and last row that the points at y touch, the nearest row if they touch none.
+  // Computes the first and last row that points at y touch; the nearest row if they touch none.
   template <class D, class V = hn::Vec<D>>
   HWY_INLINE void RowsOf(D d, V y, V& low, V& high) const {
     const V zero = hn::Zero(d);
@@ -232,7 +232,7 @@ class PointLister {
     }
   }
 
-  // The same of bicubic points; of NaN, around row 0.
+  // The same for bicubic points. NaN counts as row 0.
   template <class D, class V = hn::Vec<D>>
   void CubicRows(D d, V y, V& low, V& high) const {
     const V zero = hn::Zero(d);
@@ -240,7 +240,7 @@ class PointLister {
     const V row = hn::Floor(hn::IfThenElseZero(hn::Eq(y, y), y));
     const V first = hn::Sub(row, hn::Set(d, F{1}));
     const V last = hn::Add(row, hn::Set(d, F{2}));
-    // Taps that are reflected go elsewhere, and if a float has no half pixels all of them are.
+    // Reflected taps lie in other rows. Beyond kHalves floats have no halves: all taps reflect.
     constexpr F kHalves = sizeof(F) == 4 ? F{1 << 23} : F{int64_t{1} << 52};
     const auto inside = hn::And(hn::Ge(first, zero), hn::Le(last, bottom));
     if (s_.padding != ops::Padding::kReflection ||
@@ -261,8 +261,8 @@ class PointLister {
 
   // ---- lists of groups --------------------------------------------------------------------------
 
-  // Locates all points and lists their groups. False, and no lists, as soon as a chunk's groups
-  // touch more than one and a half strips on average (and 32 more in all).
+  // Locates all points and lists their groups. Returns false and makes no lists if the groups of a
+  // chunk need more entries than one and a half per group plus 32.
   static bool ListGroups(const SlabCall<T>& call, const ImageRange& images) {
     std::atomic<bool> smooth{true};
     ForChunks(call, images,
@@ -283,7 +283,7 @@ class PointLister {
 
   bool CountGroups(int64_t first, int64_t last, int32_t* counts) const {
     std::fill_n(counts, g_.strips, 0);
-    int64_t left = 64;  // entries beyond one and a half for each group, doubled
+    int64_t left = 64;  // double the entries left, beyond one and a half for each group
     for (int64_t p = first; p < last; p += int64_t{kGroup}) {
       LocateGroup(p, last, scratch_.x + p, scratch_.y + p);
       int32_t* range = scratch_.strip_ranges + p / int64_t{kGroup} * 2;
@@ -306,7 +306,7 @@ class PointLister {
     }
   }
 
-  // The first and the last strip that a group touches.
+  // Computes the first and the last strip that a group touches.
   void StripRange(const F* y, int32_t* range) const {
     const PointTag<F> d;
     auto low = hn::Set(d, geometry_.y.last);
@@ -324,8 +324,8 @@ class PointLister {
 
   // ---- lists of points --------------------------------------------------------------------------
 
-  // Calls group(p, x, y, low, high) for groups of points that touch the same strips, low and high,
-  // and point(p, x, y, low, high) for each point of other groups, in order.
+  // Calls group(p, x, y, low, high) for each group of points that all touch the same strips, low
+  // and high. Calls point(p, x, y, low, high) for each point of other groups. Calls are in order.
   template <class Group, class Point>
   HWY_INLINE void ForPoints(int64_t first, int64_t last, const Group& group,
                             const Point& point) const {
@@ -359,8 +359,8 @@ class PointLister {
         [&](int64_t, F, F, int32_t low, int32_t high) { add(1, low, high); });
   }
 
-  // Turns counts into starting positions, strip by strip and inside a strip chunk by chunk. The row
-  // behind the last chunk's row gets the strips' ends.
+  // Turns counts into starting positions: strips in order, and chunks in order in each strip. The
+  // row behind the last chunk's row gets the ends of the strips' lists.
   static void StartCursors(const SlabCall<T>& call, const ImageRange& images) {
     call.Loop(images.count, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) PointLister(call, images, i).StartCursors();
@@ -381,8 +381,8 @@ class PointLister {
     }
   }
 
-  // Appends a chunk's points to the lists; returns how many points went there one by one. The strip
-  // with the first row that a point touches owns its gridGrad: it is placed there last.
+  // Appends a chunk's points to the lists. Returns how many points were appended one by one. The
+  // strip with the first row that a point touches owns its gridGrad and lists it last.
   int64_t PlaceChunk(int64_t first, int64_t last, int32_t* cursor) const {
     int64_t alone = 0;
     ForPoints(
@@ -434,7 +434,7 @@ class PointLister {
   const ImageScratch<F> scratch_;
 };
 
-// gradOutput of points, from a PointBlock. Successive points of a list need no list.
+// Copies gradOutput of points from a PointBlock. Ignores an index with successive numbers.
 template <class T, int L, class F = base::ComputeType<T>>
 void FetchPoints(const void* source, int64_t first, const int32_t* index, int64_t count, F* to) {
   const auto& from = *static_cast<const PointBlock<const T>*>(source);
@@ -445,14 +445,14 @@ void FetchPoints(const void* source, int64_t first, const int32_t* index, int64_
   ReadPointBlock<L>(from, first, index, count, to);
 }
 
-// The same from `gathered`: L lanes a point, in the order of the points' numbers.
+// The same from `gathered`, which has L lanes for each point, in the order of points.
 template <class F, int L>
 void FetchGathered(const void* source, int64_t first, const int32_t* index, int64_t count, F* to) {
   const BlockTag<F, L> d;
   const F* rows = static_cast<const F*>(source);
   for (int64_t k = 0; k < count; ++k) {
     const F* row = rows + (index != nullptr ? index[k] : first + k) * L;
-    if (index != nullptr) {  // behind the list's end any number
+    if (index != nullptr) {  // any number behind the list's end
       FetchElement<2>(rows, int64_t{index[k + kFetchAhead]} * L);
     }
     for (int64_t lane = 0; lane < L; lane += kBlockLanes<F, L>) {
@@ -461,8 +461,8 @@ void FetchGathered(const void* source, int64_t first, const int32_t* index, int6
   }
 }
 
-// Adds up a vector of points' totals over the blocks, in ascending order.
-// cpu/vector/channel_tree-inl.h makes the total of a block.
+// Adds up the totals of all blocks for a vector of points, in ascending order of blocks.
+// (cpu/vector/channel_tree-inl.h makes the total of one block.)
 template <class F, class V>
 HWY_INLINE void SumTotals(const SlabGeometry& g, const F* totals, int64_t first, int64_t count,
                           V& sum_x, V& sum_y) {
@@ -561,7 +561,7 @@ class Backward {
   // ---- strips -----------------------------------------------------------------------------------
 
   void RunStrips(const ImageRange& images, int64_t begin, int64_t end, Lists lists) const {
-    const int64_t blocks = images.count * (end - begin);  // of all images, one after the other
+    const int64_t blocks = images.count * (end - begin);  // of all images, in order
     const auto run_strip = [&](int slot, int64_t at, int64_t strip) {
       const int64_t i = at / (end - begin);
       const int64_t block = begin + at % (end - begin);
@@ -575,8 +575,8 @@ class Backward {
     if (g_.by_image) {
       for (int64_t at = 0; at < blocks; ++at) run_block(static_cast<int>(images.scratch), at);
     } else if (blocks % g_.slots == 0) {
-      // On a random grid, gridGrad sums of different strips lie in the same cache lines. So threads
-      // in different strips of a block would take the lines from each other.
+      // On a random grid, gridGrad sums of different strips share cache lines, and threads in
+      // different strips of a block would take the lines from each other.
       runtime::ParallelForSlots(blocks, g_.slots, run_block);
     } else {
       runtime::ParallelForSlots(blocks * g_.strips, g_.slots, [&](int slot, int64_t i) {

@@ -1,7 +1,7 @@
-// Slabs of the grid sampler's gradients, and the pass over them: all points of one row strip, one
-// channel block, on pixel-major scratch. Per target.
+// The slab of a strip, and the pass over it, in the gradients on images. One pass adds the points
+// of one strip for one block of channels. Per target.
 //
-// The slab of a strip of rows [s, s + S) of a plane of width W, a cell per pixel:
+// A strip has rows [s, s + S) of a plane of width W. Its slab has a cell per pixel:
 //
 //             col 0   1 ... W   W+1
 //   row 0      .      .......    .       nowhere: taps outside the image or above the strip
@@ -14,10 +14,10 @@
 //   cell = [L values of input | L sums of inputGrad], only the wanted half if the mask drops
 //   one; dots are cells outside the image: values are 0, sums are garbage nobody reads.
 //
-// A point with taps in two strips is in both strips' lists. Each strip adds to its own rows, so
-// every sum sees its points in ascending order. The strip of the upper taps owns gridGrad; it also
-// holds the other strip's values, in its halo. (For taps outside the image, the strip of the
-// nearest row.) Lists of groups also hold points that do not touch the strip. Such points add to
+// A point with taps in two strips is in the lists of both. Each strip adds to its own rows, so
+// every sum gets its points in ascending order. The strip of the upper taps owns gridGrad: its halo
+// has the values of the other strip. If upper taps are outside the image, the strip of the nearest
+// row owns gridGrad. Lists of groups also hold points that do not touch the strip. These add to
 // cells of row 0 or of the halo.
 #if defined(PORTACL_CPU_GRID_SAMPLER_2D_BACKWARD_STRIP_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef PORTACL_CPU_GRID_SAMPLER_2D_BACKWARD_STRIP_INL_H_
@@ -42,45 +42,45 @@
 HWY_BEFORE_NAMESPACE();
 namespace portacl::cpu::HWY_NAMESPACE {
 
-// Copies gradOutput of `count` <= kGroup points into to[count][L], rounding nothing. The points are
-// first, first + 1, ... or, with an index, index[0], index[1], ...
+// Copies gradOutput of `count` <= kGroup points to to[count][L], exactly. The points are first,
+// first + 1, ... or, with an index, index[0], index[1], ...
 template <class F>
 using FetchGradOutput = void (*)(const void* source, int64_t first, const int32_t* index,
                                  int64_t count, F* to);
 
 template <class F>
 struct StripJob : SlabPoints<F> {
-  // Null, or numbers of whole groups of points, in ascending order. Group q is the points from q *
-  // kGroup on, also points that do not touch the strip. Then `count` counts groups, x and y have
-  // all points, and there is no index.
+  // Null, or numbers of whole groups of points, in ascending order. Group q has kGroup points from
+  // q * kGroup on; some may not touch the strip. With groups, `count` counts groups, x and y have
+  // all points of the image, and `index` is null.
   const int32_t* groups;
-  int64_t points;  // of the image
-  bool random;     // a random grid's points: gradOutput was gathered, and most points jump
+  int64_t points;  // points of the image
+  bool random;     // most points of the grid jump, and gradOutput was gathered
   FetchGradOutput<F> fetch;
   const void* fetch_source;
-  // This block's sums (gx, gy) of point p at partial[2 * p]. If another strip owns a point's
-  // gridGrad, its sums go to pairs behind the last point.
+  // The sums (gx, gy) of this block for point p are at partial[2 * p]. If another strip owns the
+  // point's gridGrad, they go to unused pairs behind the last point.
   F* partial;
 };
 
 template <class F>
 using StripPass = void (*)(const StripJob<F>& job);
 
-// The pass for some lanes (4, 8, kBlockChannels) of F (float, double) and a mask with at least one
-// gradient; in nearest mode the mask is inputGrad alone.
+// Returns the pass for a number of lanes (4, 8 or kBlockChannels), F (float or double) and the
+// wanted gradients, at least one. For nearest mode grid_grad must be false.
 template <class F>
 StripPass<F> PassOf(ops::Interpolation interpolation, int lanes, bool input_grad, bool grid_grad);
 
-// Vectors of a pass have at most 256 bits. On a Zen 4, 512-bit loads from cells that were just
-// stored made the whole pass take 1.4 times as long. Sums that stay in registers may be
-// longer.
+// Vectors of a pass have at most 256 bits. On Zen 4, a pass took 1.4 times as long with 512-bit
+// loads: they waited for cells that were just stored. Sums that stay in registers may use longer
+// vectors.
 inline constexpr int kCellBytes = kBlockBytes < 32 ? kBlockBytes : 32;
 template <class F, int L>
 inline constexpr int kCellLanes = L < kCellBytes / int{sizeof(F)} ? L : kCellBytes / int{sizeof(F)};
 template <class F, int L>
 using CellTag = hn::CappedTag<F, static_cast<size_t>(kCellLanes<F, L>)>;
 
-// Layout of a cell.
+// Layout of a cell: values, then sums; each half may be absent.
 template <class F_, int L_, bool kInput, bool kGrid>
 struct Cell {
   using F = F_;
@@ -94,7 +94,7 @@ struct Cell {
   static constexpr int kVectors = L / kLanes;
 };
 
-// sums += weight * g on one vector of a cell.
+// Adds weight * g to one vector of a cell's sums.
 template <class D, class F, class V = hn::Vec<D>>
 HWY_INLINE void AddTo(D d, F* HWY_RESTRICT sums, V weight, V g) {
   hn::Store(hn::MulAdd(weight, g, hn::Load(d, sums)), d, sums);
@@ -102,23 +102,23 @@ HWY_INLINE void AddTo(D d, F* HWY_RESTRICT sums, V weight, V g) {
 
 // ---- the slab -----------------------------------------------------------------------------------
 
-// A channel block of rows of an image in a slab.
+// Some rows of an image and one block of its channels, to be copied to a slab or back.
 struct SlabBlock {
   int64_t n;
   int64_t first_channel;
   int64_t channels;
   int64_t pitch;      // cells of a row
-  int64_t first_row;  // own rows
+  int64_t first_row;  // first of the strip's own rows
   int64_t end_row;
   int64_t halo_end;  // the first row behind the slab
-  bool values;       // halves that a cell has
+  bool values;       // cells hold values of input
   bool sums;
   bool stream;  // inputGrad is written past the caches
 
   int64_t CellSize(int64_t lanes) const { return lanes * (int64_t{values} + int64_t{sums}); }
 };
 
-// Values of the own and halo rows, zeros in cells outside the image and in the own rows' sums.
+// Fills the slab: values of own rows and halo, zeros outside the image and in sums of own rows.
 template <int L, class T, class F = base::ComputeType<T>>
 void LoadSlab(const ops::GridSampler2DBackwardParams& p, const SlabBlock& block, F* slab) {
   const auto& s = p.shape;
@@ -149,7 +149,7 @@ void LoadSlab(const ops::GridSampler2DBackwardParams& p, const SlabBlock& block,
   }
 }
 
-// The own rows' sums, to inputGrad.
+// Writes the sums of the own rows to inputGrad.
 template <int L, class T, class F = base::ComputeType<T>>
 void FlushSlab(const ops::GridSampler2DBackwardParams& p, const SlabBlock& block, const F* slab) {
   const auto& s = p.shape;

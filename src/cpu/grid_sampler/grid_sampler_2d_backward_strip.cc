@@ -1,4 +1,4 @@
-// The passes of the grid sampler's gradients over a row strip: bilinear, nearest and bicubic.
+// The passes of the gradients over the points of a strip: bilinear, nearest and bicubic.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/grid_sampler/grid_sampler_2d_backward_strip.cc"
 #include "cpu/vector/highway.h"
@@ -14,7 +14,7 @@ HWY_BEFORE_NAMESPACE();
 namespace portacl::cpu::HWY_NAMESPACE {
 namespace {
 
-// Runs part(r, x, y) for every vector of a block, and stores the totals of x and y if wanted.
+// Runs part(r, x, y) for every vector of a block; stores totals of x and y if gridGrad is wanted.
 template <class Cell, class Part>
 HWY_INLINE void ForBlock(const Part& part, typename Cell::F* HWY_RESTRICT totals) {
   const typename Cell::Tag d;
@@ -28,8 +28,8 @@ HWY_INLINE void ForBlock(const Part& part, typename Cell::F* HWY_RESTRICT totals
   }
 }
 
-// Goes through the job's points in groups: prepare(first) computes what a group's points need,
-// point(k, g) adds point k of the group with its gradOutput lanes g.
+// Goes through the job's points in groups. prepare(first) computes places and weights of a group;
+// point(k, g) adds point k of the group. g: its gradOutput, a lane per channel.
 template <class Cell, class Prepare, class Point>
 HWY_INLINE void ForGroups(const StripJob<typename Cell::F>& job, const Prepare& prepare,
                           const Point& point) {
@@ -56,7 +56,7 @@ struct Bilinear {
   using D = typename Cell::Tag;
   using V = hn::Vec<D>;
 
-  // g times the slopes at point k of a group.
+  // Multiplies g by the slope along x (or y) at point k of a group.
   template <class DV, class VV = hn::Vec<DV>>
   static HWY_INLINE VV SlopeX(DV d, const BilinearGroup<F>& group, int64_t k, VV g, VV nw, VV ne,
                               VV sw, VV se) {
@@ -70,7 +70,7 @@ struct Bilinear {
                    TapSlope(d, nw, sw, ne, se, hn::Set(d, group.tx[k]), hn::Set(d, group.ux[k])));
   }
 
-  // One vector of channels of one point.
+  // Adds one vector of channels of one point.
   static HWY_INLINE void Add(const BilinearGroup<F>& group, int64_t k, F* HWY_RESTRICT upper,
                              F* HWY_RESTRICT lower, V g, V& x, V& y) {
     const D d;
@@ -106,11 +106,11 @@ struct Bilinear {
         });
   }
 
-  // A cell's sums are one vector of 512 bits.
+  // Whether one 512-bit vector holds all sums of a cell.
   static constexpr bool kFitsRegisters = kBlockBytes == 64 && Cell::L * sizeof(F) == kBlockBytes &&
                                          Cell::kInputGrad && Cell::kGridGrad;
 
-  // The values and sums of the four cells around a point, in registers.
+  // The values and sums of the four cells around a point, kept in registers.
   struct Window {
     static constexpr int64_t kNext = Cell::kSize;
     static constexpr int64_t kSums = Cell::kSums;
@@ -119,7 +119,7 @@ struct Bilinear {
 
     F* slab;
     int64_t row;
-    int32_t cell = 0;  // of slab row 0, which is nowhere
+    int32_t cell = 0;  // cell 0, in slab row 0, lies outside the image
     F* upper = slab;
     F* lower = upper + row;
     BlockV nw, ne, sw, se;
@@ -176,9 +176,9 @@ struct Bilinear {
     }
   };
 
-  // The same with a window of cells in registers. The window stays while points stay in it, or
-  // moves to the next column. If a point lies elsewhere, the whole window is stored and loaded
-  // again.
+  // The same with a window in registers. The window stays while points stay in its cells, or moves
+  // to the next column. If a point lies elsewhere, the window is stored, and a new window is
+  // loaded.
   static void RunInRegisters(const StripJob<F>& job) {
     const typename Window::Block d;
     BilinearGroup<F> group;
@@ -237,7 +237,7 @@ struct Bicubic {
   using D = typename Cell::Tag;
   using V = hn::Vec<D>;
 
-  // Where a point's taps are: the tap in row j and column i is at row[j] + column[i].
+  // Places of a point's taps: the tap in row j and column i is at row[j] + column[i].
   struct Places {
     F* row[4];
     int64_t column[4];
@@ -252,7 +252,7 @@ struct Bicubic {
     return at;
   }
 
-  // One of four vectors; SVE's cannot stand in arrays.
+  // Returns vector kIndex of four. SVE's vectors cannot be elements of an array.
   template <size_t kIndex>
   static HWY_INLINE V Choose(V v0, V v1, V v2, V v3) {
     if constexpr (kIndex == 0) return v0;
@@ -261,14 +261,14 @@ struct Bicubic {
     if constexpr (kIndex == 3) return v3;
   }
 
-  // sum + a * b, if there is a sum.
+  // Adds a * b to `sum`, or starts `sum` with the product if kFirst.
   template <bool kFirst>
   static HWY_INLINE void MulAddTo(V a, V b, V& sum) {
     sum = kFirst ? hn::Mul(a, b) : hn::MulAdd(a, b, sum);
   }
 
-  // Vector `lane` of one point and, if kTwo, vector lane + kLanes: two share the load of each
-  // broadcast weight. Several taps may have one cell, so inputGrad's sums go through memory.
+  // Adds vector `lane` of one point and, if kTwo, vector lane + kLanes: both share each load of a
+  // broadcast weight. Sums of inputGrad are in memory, because several taps may have one cell.
   template <bool kTwo>
   static HWY_INLINE void Add(const BicubicGroup<F>& group, int64_t k, const Places& at,
                              int64_t lane, const F* HWY_RESTRICT g, V& x1, V& y1, V& x2, V& y2) {
@@ -285,7 +285,7 @@ struct Bicubic {
     const V dx2 = hn::Set(d, group.dx[2][k]);
     const V dx3 = hn::Set(d, group.dx[3][k]);
     Unroll<4>([&](auto j) PORTACL_INLINE_LAMBDA {
-      V row1 = g1;  // sums of a row: with the weights, with their slopes
+      V row1 = g1;  // sums of a row: with weights, with slopes
       V row2 = g1;
       V slope1 = g1;
       V slope2 = g1;
@@ -328,7 +328,7 @@ struct Bicubic {
     }
   }
 
-  // The tree over the vectors r, r + kStep, ... of one point.
+  // Sums the vectors r, r + kStep, ... of one point by the tree.
   template <int kStep>
   static HWY_INLINE void Sum(const BicubicGroup<F>& group, int64_t k, const Places& at,
                              const F* HWY_RESTRICT g, int r, V& x, V& y) {

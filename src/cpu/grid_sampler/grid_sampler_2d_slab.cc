@@ -1,6 +1,6 @@
-// Grid sampling on pixel-major slabs: a vector of channels per tap and point. Volumes have separate
-// code (grid_sampler_3d_blocks.cc). A slab has cells around the image, so no tap is checked; a
-// volume's block has no such cells, so taps are checked. The passes over points share no loop.
+// Grid sampling of images on slabs: a vector of channels for each tap and point. Volumes have code
+// of their own (grid_sampler_3d_blocks.cc): taps are checked there. A slab has cells around the
+// image, so taps are not checked here. So the passes share no loop.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/grid_sampler/grid_sampler_2d_slab.cc"
 #include "cpu/vector/highway.h"
@@ -22,13 +22,13 @@ namespace {
 using Params = ops::GridSampler2DParams;
 using ops::Interpolation;
 
-// Taps outside the image are skipped by the contract. In the slab they are cells of -0: with a
-// weight of +0 or more the fused multiply-add leaves every sum as it is, also a sum of -0. With
-// constant padding (`fills`) they are cells of the constant.
+// Value of cells outside the image: taps there must add nothing. A fused multiply-add of -0 and a
+// weight of +0 or more leaves every sum as it is, also a sum of -0. With constant padding (`fills`)
+// these cells hold the constant instead.
 template <class F>
 inline constexpr F kNothing = F{-0.0};
 
-// sums[k] of point k of a group, from +0, tap by tap. L lanes.
+// The classes below compute sums[k] for point k of a group: L lanes, from +0, tap by tap.
 
 template <class F, int L>
 struct BilinearSum {
@@ -63,7 +63,7 @@ template <class F, int L>
 struct BicubicSum {
   BicubicGroup<F> group;
 
-  // Weights may be negative: the weights of taps outside become +0.
+  // Bicubic weights may be negative: taps outside the image get the weight +0 instead.
   void Prepare(const SlabPoints<F>& points, bool fills) {
     PrepareBicubic(points, 0, &group);
     for (size_t tap = 0; !fills && tap < 16; ++tap) {
@@ -127,7 +127,7 @@ class Sampling {
     });
   }
 
-  // All threads on a few blocks: first their rows, then their points.
+  // Computes a few blocks on all threads: first fills the slabs' rows, then runs over the points.
   void RunGroup(int64_t n, int64_t first_block, int64_t blocks) const {
     runtime::ParallelFor(blocks * g_.slab_rows, 8, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
@@ -222,8 +222,8 @@ class Sampling {
     }
   }
 
-  // The places of `count` points from `first` on. The result has a bit for each point without a
-  // place on the image; `instead` has such points' values. In nearest mode all points have cells.
+  // Locates `count` points from `first` on. Returns a bit for each point without taps; `instead`
+  // gets the values of such points. In nearest mode all points have cells: returns 0.
   uint32_t LocateGroup(const T* grid, int64_t first, int64_t count, F* x, F* y, F* instead) const {
     const PointTag<F> d;
     uint32_t none = 0;

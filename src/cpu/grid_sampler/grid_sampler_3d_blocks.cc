@@ -1,6 +1,6 @@
-// Volumes with many channels, trilinear and tricubic: grid sampling and both of its gradients. A
-// block of channels is in the lanes of vectors, point by point. grid_sampler_2d_slab.cc says why
-// images have separate code.
+// Path "blocks": sampling and both gradients on volumes with many channels, trilinear and tricubic.
+// Each lane has one channel of a block; points come one by one. grid_sampler_2d_slab.cc says why
+// images have code of their own.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/grid_sampler/grid_sampler_3d_blocks.cc"
 #include "cpu/vector/highway.h"
@@ -30,39 +30,39 @@ namespace {
 using Params = ops::GridSampler3DParams;
 using BackwardParams = ops::GridSampler3DBackwardParams;
 
-// Points ahead for which taps are fetched if voxels do not stay in the L2 cache.
+// Taps are fetched for the point so many places ahead, if voxels do not stay in the L2 cache.
 constexpr int64_t kAhead = 6;
 
 // ---- points -------------------------------------------------------------------------------------
 
-// Of a batch's trilinear points, one array per quantity.
+// A batch of trilinear points, one array per quantity.
 template <class F>
 struct TrilinearBatch : SlopeBatch<F> {
   static constexpr int64_t kPoints = kBatch;
-  HWY_ALIGN int32_t inside[kPoints];  // taps in the volume
+  HWY_ALIGN int32_t inside[kPoints];  // bits of the taps inside the volume
 };
 
-// The same for tricubic ones.
+// A group of tricubic points, one array per quantity.
 template <class F>
 struct TricubicBatch {
   static constexpr int64_t kPoints = kGroup;
   CubicGroup<F, 3> group;
   HWY_ALIGN F weight[64][kPoints];   // tap (k, j, i) is 16 k + 4 j + i
-  HWY_ALIGN int32_t whole[kPoints];  // not 0: all taps are inside, neighbours of each other
+  HWY_ALIGN int32_t whole[kPoints];  // not 0: all taps are inside, and adjacent on each axis
 };
 
 template <class F, ops::Interpolation kInterpolation>
 using BlockBatch = std::conditional_t<kInterpolation == ops::Interpolation::kBicubic,
                                       TricubicBatch<F>, TrilinearBatch<F>>;
 
-// Fills place i of the batch with a vector of points that LocateTaps() made. Returns which of their
-// taps are inside along x and y. `plane` gets the plane of their first taps.
+// Fills place i of the batch with a vector of points from LocateTaps(). Returns bits of the taps
+// that are inside along x and y. `plane` gets the plane of each point's first tap.
 template <class F, class V = hn::Vec<PointTag<F>>, class VI = hn::Vec<IndexTag<PointTag<F>>>>
 HWY_INLINE VI PlaceInBlock(const VolumeGeometry<F>&, const VolumeStrides& size, V x, V y, V z,
                            int64_t i, TrilinearBatch<F>* batch, VI& plane) {
   const PointTag<F> d;
   const IndexTag<PointTag<F>> di;
-  // Far away the index is one of the least or greatest: outside as well.
+  // A coordinate far away gets the least or greatest index, which is outside as well.
   VI column = ToIndex(d, hn::Floor(x));
   VI row = ToIndex(d, hn::Floor(y));
   plane = ToIndex(d, hn::Floor(z));
@@ -92,14 +92,14 @@ HWY_INLINE void PlaceInBlock(const VolumeGeometry<F>& geometry, V x, V y, V z, s
 
 // ---- voxels -------------------------------------------------------------------------------------
 
-// A block's volume in memory: voxels of `voxel` elements.
+// Voxels of one block of a volume, `voxel` elements each.
 template <class F>
 struct BlockVoxels {
   VolumeStrides size;  // in voxels
-  int64_t voxel;       // elements of a voxel, of a row and of a plane of them
+  int64_t voxel;       // elements of a voxel, of a row and of a plane
   int64_t row;
   int64_t plane;
-  bool fetch;  // they do not stay in the L2 cache
+  bool fetch;  // fetch taps ahead: voxels do not stay in the L2 cache
   F* first;
 
   BlockVoxels(const ops::GridSampler3DShape& s, int64_t voxel_elements, void* memory)
@@ -112,8 +112,8 @@ struct BlockVoxels {
 
   int64_t Elements() const { return plane * size.depth; }
 
-  // Calls use(offset of the row's first element in a tensor of these strides, the row's voxels) for
-  // each row, on all threads.
+  // Calls use(offset, voxels) for each row, on all threads. `offset`: the row's first element in a
+  // tensor with these strides. `voxels`: the row's first voxel.
   template <class Use>
   void ForRows(const std::array<int64_t, 5>& stride, const Use& use) const {
     const int64_t grain = 1 + 65536 / row;
@@ -125,13 +125,13 @@ struct BlockVoxels {
     });
   }
 
-  // Of tap `tap` of a trilinear point, which must be inside.
+  // Returns the voxel of tap `tap` of trilinear point k. The tap must be inside.
   HWY_INLINE F* Of(const SlopeBatch<F>& batch, int64_t k, size_t tap) const {
     return first + batch.cell[k] * voxel + ((tap & 1) != 0 ? voxel : 0) +
            ((tap & 2) != 0 ? row : 0) + ((tap & 4) != 0 ? plane : 0);
   }
 
-  // Of tap (k, j, i) of tricubic point p: null outside.
+  // Returns the voxel of tap (k, j, i) of tricubic point p; null if the tap is outside.
   HWY_INLINE F* Of(const TricubicBatch<F>& batch, size_t p, size_t k, size_t j, size_t i) const {
     const int32_t x = batch.group.index[0][i][p];
     const int32_t y = batch.group.index[1][j][p];
@@ -148,21 +148,21 @@ struct BlockVoxels {
     }
   }
 
-  // Nothing: with 64 taps a point has enough of them under way.
+  // Fetches nothing: with 64 taps per point, enough loads are under way.
   HWY_INLINE void Fetch(const TricubicBatch<F>&, int64_t) const {}
 };
 
 // ---- sampling -----------------------------------------------------------------------------------
 
-// Whether four points from k on have all their taps.
+// Whether all taps of the four points from k on are inside and adjacent.
 template <class F>
 HWY_INLINE bool AreWhole(const TricubicBatch<F>& batch, int64_t k) {
   const int32_t* const whole = batch.whole + k;
   return (whole[0] & whole[1] & whole[2] & whole[3]) != 0;
 }
 
-// Sums start from +0 and take the taps inside in order, one fused multiply-add each. Sums of
-// unusable points start from NaN and take no taps.
+// Computes samples. Sums start from +0 and take the taps inside in order, each by one fused
+// multiply-add. Sums of unusable points start from NaN and take no taps.
 template <class T, Interpolation kInterpolation>
 class BlockSampling {
   using F = base::ComputeType<T>;
@@ -202,7 +202,7 @@ class BlockSampling {
     });
   }
 
-  // Points [first, last) of some channels.
+  // Samples points [first, last) in one block of channels.
   void Sample(int64_t first_channel, int64_t channels, int64_t first, int64_t last) const {
     Batch batch;
     HWY_ALIGN F sums[Batch::kPoints * kBlockChannels];
@@ -281,7 +281,7 @@ class BlockSampling {
     }
   }
 
-  // Four points, from point p on. Additions wait for each other only within a point.
+  // Sums four points from point p on together. Only additions of one point wait for each other.
   HWY_INLINE void SumWhole(const Batch& batch, size_t p, F* HWY_RESTRICT to) const {
     const D d;
     const F* const first0 = voxels_.Of(batch, p, 0, 0, 0);
@@ -327,7 +327,7 @@ class BlockSampling {
   BlockVoxels<F> voxels_;
 };
 
-// Loops over a volume's parts run on all threads with one slot, and where they are with more.
+// With one slot, the loops over a volume run on all threads. With more slots, on one thread each.
 template <class T, Interpolation kInterpolation>
 void RunVolumes(const Params& p, const SampledBlocks& plan, void* workspace) {
   runtime::ParallelForSlots(p.shape.n, plan.slots, [&](int slot, int64_t n) {
@@ -338,18 +338,18 @@ void RunVolumes(const Params& p, const SampledBlocks& plan, void* workspace) {
 
 // ---- gradients ----------------------------------------------------------------------------------
 
-// The part of a batch's points that a task needs.
+// A batch of points, and which of its taps and gradients belong to one task.
 template <class F, Interpolation kInterpolation>
 struct OwnedBatch : BlockBatch<F, kInterpolation> {
   using Base = BlockBatch<F, kInterpolation>;
-  // Bits of the taps to add to. For tricubic points: not 0 if there are such taps.
+  // Bits of the taps that the task adds to. For tricubic points: not 0 if there are such taps.
   HWY_ALIGN int32_t taps[Base::kPoints];
-  HWY_ALIGN int32_t own[Base::kPoints];  // not 0: gridGrad is this task's
+  HWY_ALIGN int32_t own[Base::kPoints];  // not 0: the task computes gridGrad
   int64_t first_plane;
   int64_t end_plane;
 };
 
-// One volume's gradients, in a slot of the workspace: see SummedBlocks.
+// Computes the gradients of one volume in a slot of the workspace; see SummedBlocks.
 template <class T, Interpolation kInterpolation>
 class BlockedVolume {
   using F = base::ComputeType<T>;
@@ -372,7 +372,7 @@ class BlockedVolume {
         sums_(p.want_grid_grad ? kBlockChannels : 0),
         totals_(voxels_.first + voxels_.Elements()) {}
 
-  // All stages of all blocks.
+  // Runs all stages for all blocks.
   void Run() const {
     for (int64_t first = 0; first < p_.shape.c; first += kBlockChannels) {
       const int64_t channels = std::min<int64_t>(kBlockChannels, p_.shape.c - first);
@@ -382,7 +382,7 @@ class BlockedVolume {
     }
   }
 
-  // Sums of gridGrad, before the coordinates' slopes: x, y, z and an unused element of each point.
+  // Returns gridGrad's sums of each point (x, y, z, unused), without the coordinates' slopes.
   const F* totals() const { return totals_; }
 
  private:
@@ -410,7 +410,7 @@ class BlockedVolume {
     });
   }
 
-  // Each task owns a slab of planes and looks at all points; without inputGrad, a range of points.
+  // Each task owns a slab and looks at all points. Without inputGrad, a task has a range of points.
   void AddPoints(int64_t first_channel, int64_t channels) const {
     const int64_t points = plan_.chunks.points;
     if (!p_.want_input_grad) {
@@ -440,8 +440,8 @@ class BlockedVolume {
     }
   }
 
-  // False if no point has a tap in the task's planes. Not inlined: the compiler would keep the
-  // weights in vectors and extract them lane by lane.
+  // Returns false if no point has a tap in the task's planes. Not inlined: the compiler would keep
+  // the weights in vectors and extract them lane by lane.
   HWY_NOINLINE bool Prepare(int64_t first, int64_t count, Batch* HWY_RESTRICT batch) const {
     const IndexTag<PointTag<F>> di;
     const T* const grid = static_cast<const T*>(p_.grid) + n_ * p_.grid_stride[0];
@@ -456,7 +456,7 @@ class BlockedVolume {
     return !hn::AllTrue(di, hn::Eq(any, hn::Zero(di)));
   }
 
-  // Stores the places of a vector of points; the result is not 0 for points of the task.
+  // Stores the places of a vector of points. The result is not 0 in lanes that the task needs.
   template <class VF, class VI = hn::Vec<IndexTag<PointTag<F>>>>
   HWY_INLINE VI Place(VF x, VF y, VF z, int64_t i, Batch* HWY_RESTRICT batch) const {
     const IndexTag<PointTag<F>> di;
@@ -475,7 +475,7 @@ class BlockedVolume {
     }
     if (!p_.want_input_grad) taps = hn::Zero(di);
     VI own = hn::Zero(di);
-    if (p_.want_grid_grad) {  // the slab of the plane next to the first tap
+    if (p_.want_grid_grad) {  // gridGrad: the slab of the plane nearest to the first tap
       const VI last = hn::Set(di, voxels_.size.depth - 1);
       const VI nearest = hn::Min(hn::Max(plane, hn::Zero(di)), last);
       own = BitsBelow(di, hn::Sub(nearest, first_plane), planes, kAllTaps<3>);
@@ -536,7 +536,7 @@ class BlockedVolume {
     }
   }
 
-  // Adds the block's sums of a point, before the coordinates' slopes, to its totals.
+  // Adds the block's sums for a point to its totals; the coordinates' slopes are not yet applied.
   HWY_INLINE void SumSlopes(const Batch& batch, int64_t k, const F* HWY_RESTRICT g, bool is_first,
                             F* HWY_RESTRICT totals) const {
     const D d;
@@ -562,7 +562,7 @@ class BlockedVolume {
     }
   }
 
-  // Slopes of one vector of channels, not yet multiplied by gradOutput.
+  // Computes the slopes of one vector of channels, not yet multiplied by gradOutput.
   HWY_INLINE void SlopesOf(const Batch& batch, int64_t k, int64_t lane, V& x, V& y, V& z) const {
     const D d;
     const auto value = [&](size_t tap) PORTACL_INLINE_LAMBDA {
@@ -623,11 +623,11 @@ class BlockedVolume {
   PointStrides grid_at_;
   PointStrides grad_output_at_;
   BlockVoxels<F> voxels_;
-  int64_t sums_;  // where a voxel's sums start
+  int64_t sums_;  // offset of the sums in a voxel
   F* totals_;
 };
 
-// The result: BlockedVolume::totals().
+// Computes both gradients of a volume. Returns BlockedVolume::totals().
 template <class T, Interpolation kInterpolation>
 const base::ComputeType<T>* RunVolume(const BackwardParams& p, const SummedBlocks& plan, int64_t n,
                                       base::ComputeType<T>* slot) {
@@ -638,7 +638,7 @@ const base::ComputeType<T>* RunVolume(const BackwardParams& p, const SummedBlock
 
 }  // namespace
 
-// Loops over a volume's parts run on all threads with one slot, and where they are with more.
+// With one slot, the loops over a volume run on all threads. With more slots, on one thread each.
 template <class T>
 void RunElements(const Params& p, const SampledBlocks& plan, void* workspace) {
   if (p.shape.interpolation == Interpolation::kBicubic) {
@@ -649,7 +649,7 @@ void RunElements(const Params& p, const SampledBlocks& plan, void* workspace) {
 }
 PORTACL_PATH_OF_ELEMENTS(Params, SampledBlocks)
 
-// Loops over a volume's parts run on all threads with one slot, and where they are with more.
+// With one slot, the loops over a volume run on all threads. With more slots, on one thread each.
 template <class T>
 void RunElements(const BackwardParams& p, const SummedBlocks& plan, void* workspace) {
   runtime::ParallelForSlots(p.shape.n, plan.slots, [&](int slot, int64_t n) {

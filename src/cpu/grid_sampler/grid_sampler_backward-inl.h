@@ -1,5 +1,5 @@
-// What the kernels of gridGrad share: the slopes between a trilinear point's taps, the loop over
-// the points of images or volumes, and sums over channels. Per target.
+// Shared code of the kernels of gridGrad: slopes of linear points, the loop over the points of
+// images or volumes, and sums over channels. Per target.
 #if defined(PORTACL_CPU_GRID_SAMPLER_BACKWARD_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef PORTACL_CPU_GRID_SAMPLER_BACKWARD_INL_H_
 #undef PORTACL_CPU_GRID_SAMPLER_BACKWARD_INL_H_
@@ -21,12 +21,12 @@
 HWY_BEFORE_NAMESPACE();
 namespace portacl::cpu::HWY_NAMESPACE {
 
-// gridGrad if the mode is bicubic or tricubic: a part of the path "direct".
+// Computes gridGrad of bicubic or tricubic points on the path "direct".
 template <class Params>
 void RunCubicGridGrad(const Params& params, const PointGathers& gathers);
 
-// The slopes of the value between a bilinear point's taps. read(plane, nw, ne, sw, se) reads the
-// taps; t(axis) and u(axis) are the distances.
+// Computes the slopes of a bilinear point along x and y. read(plane, nw, ne, sw, se) reads the
+// taps; t(axis) and u(axis) are the distances from the taps before and behind the point.
 template <class D, class Read, class Before, class Behind, class V = hn::Vec<D>>
 HWY_INLINE void LinearSlopes(D d, const Read& read, const Before& t, const Behind& u, V& x, V& y) {
   V nw, ne, sw, se;
@@ -35,8 +35,8 @@ HWY_INLINE void LinearSlopes(D d, const Read& read, const Before& t, const Behin
   y = TapSlope(d, nw, sw, ne, se, t(0), u(0));
 }
 
-// The same for a trilinear point: along x and y from the slopes in the planes above the point
-// (kAbove) and below, along z from the values in these planes.
+// The same for a trilinear point. Slopes along x and y come from the slopes in the planes kAbove
+// and kBelow, the slope along z from the values in these planes.
 template <class D, class Read, class Before, class Behind, class V = hn::Vec<D>>
 HWY_INLINE void LinearSlopes(D d, const Read& read, const Before& t, const Behind& u, V& x, V& y,
                              V& z) {
@@ -63,7 +63,7 @@ HWY_INLINE void LinearSlopes(D d, const Read& read, const Before& t, const Behin
   z = hn::Sub(bottom, top);
 }
 
-// From the sums of the slopes of points anywhere, over their channels, to gridGrad.
+// Turns sums of slopes over channels into gridGrad, in place. The points may be anywhere.
 template <int kAxes, class D, class V = hn::Vec<D>, class M = hn::Mask<D>>
 HWY_INLINE void FinishGrads(D d, const Axes<V>& sum, const Axes<V>& slope, M unusable, M infinite) {
   sum.x = FinishGrad(d, sum.x, slope.x, unusable, infinite);
@@ -71,9 +71,9 @@ HWY_INLINE void FinishGrads(D d, const Axes<V>& sum, const Axes<V>& slope, M unu
   if constexpr (kAxes == 3) sum.z = FinishGrad(d, sum.z, slope.z, unusable, infinite);
 }
 
-// gridGrad with a point in each lane of a vector: the common part of the modes. Params: of images
-// or of volumes. kPairs: see TapSource. kJoined: several images of few points count as one; its
-// point p is point p % points of image p / points.
+// Shared part of the kernels of gridGrad with a point in each lane. Params is for images or
+// volumes. kPairs: see TapSource. kJoined: several small images count as one, and its point p is
+// point p % points of image p / points.
 template <class Params, class T, bool kPairs, bool kJoined = false>
 class PointGridGrad {
  protected:
@@ -90,13 +90,13 @@ class PointGridGrad {
     const T* grad_output;
     int64_t first;
     int64_t count;
-    // For joined images: offsets of each lane's image and, if the lanes have several images, of its
-    // gradOutput.
+    // Only for joined images. image: offset of each lane's image. value: offset of each lane's
+    // gradOutput; null if gradOutput is read as of one image.
     const int32_t* image = nullptr;
     const int64_t* value = nullptr;
   };
 
-  // In images the search for windows takes longer than the gathers that it saves.
+  // For images, searching windows takes longer than the gathers that windows save.
   explicit PointGridGrad(const Params& p)
       : p_(p),
         source_(p, kAxes == 3 && kHasFloatWindows && GathersAreSlow() && std::is_same_v<T, float>),
@@ -107,8 +107,8 @@ class PointGridGrad {
     }
   }
 
-  // Points [first, last) of image or volume n: step(points, x, y, z) computes the gradients of
-  // coordinates.
+  // Calls step(points, x, y, z) for vectors of points [first, last) of image or volume n. step()
+  // replaces the coordinates by gradients, and they are written to gridGrad.
   template <class Step>
   HWY_INLINE void ForPoints(int64_t n, int64_t first, int64_t last, const Step& step) const {
     const T* const grid = static_cast<const T*>(p_.grid) + n * p_.grid_stride[0];
@@ -125,7 +125,7 @@ class PointGridGrad {
                           });
   }
 
-  // gradOutput of one channel.
+  // Reads gradOutput of one channel.
   HWY_INLINE V GradOutput(const Points& points, int64_t c) const {
     const T* const from = points.grad_output + c * grad_output_at_.channel_stride;
     if (kJoined && points.value != nullptr) {
@@ -136,7 +136,7 @@ class PointGridGrad {
     return ReadChannel(D(), grad_output_at_, from, points.first, points.count);
   }
 
-  // Each lane's image, as WithTaps() takes it.
+  // Returns the offset of each lane's image in the form for WithTaps().
   static HWY_INLINE hn::Vec<DI> ImagesOf(const Points& points) {
     if constexpr (kJoined) return LoadImages(DI(), points.image, points.count);
     return hn::Zero(DI());
@@ -164,7 +164,7 @@ class PointGridGrad {
   std::conditional_t<kJoined, JoinedImages<int64_t{hn::MaxLanes(D())}>, Nothing> joined_;
 };
 
-// gridGrad from sums over the channels that a path has made before.
+// Computes gridGrad from sums over channels that another path has made.
 template <class Params, class T>
 class TotalsGridGrad : PointGridGrad<Params, T, false> {
   using Base = PointGridGrad<Params, T, false>;
@@ -176,8 +176,8 @@ class TotalsGridGrad : PointGridGrad<Params, T, false> {
 
   explicit TotalsGridGrad(const Params& p) : Base(p) {}
 
-  // Points [first, last) of image or volume n. read(p, count, sum) reads the sums of slopes for
-  // `count` points from p on.
+  // Computes gridGrad of points [first, last) of image or volume n. read(p, count, sum) reads the
+  // sums of slopes for `count` points from p on.
   template <class Read>
   void Run(int64_t n, int64_t first, int64_t last, const Read& read) const {
     Base::ForPoints(n, first, last,
@@ -194,8 +194,8 @@ class TotalsGridGrad : PointGridGrad<Params, T, false> {
   }
 };
 
-// Sums of slopes(c, x, y) or slopes(c, x, y, z) over any number of channels: block by block, each
-// by the tree, which works on memory.
+// Adds slopes(c, x, y[, z]) of any number of channels, block by block. Each block is summed by the
+// tree, in memory.
 template <class F, class Slopes, class... V>
 HWY_INLINE void SumBlocks(int64_t channels, const Slopes& slopes, V&... sums) {
   const PointTag<F> d;

@@ -1,5 +1,5 @@
-// gridGrad, bicubic and tricubic: a point in each lane of a vector, its 16 or 64 taps gathered
-// straight from the images or volumes of input, channel by channel. No workspace.
+// gridGrad of bicubic and tricubic points. Each lane of a vector has one point; its 16 or 64 taps
+// are gathered from input, channel by channel. No workspace.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/grid_sampler/grid_sampler_backward_cubic.cc"
 #include "cpu/vector/highway.h"
@@ -29,7 +29,7 @@ class CubicGridGrad : PointGridGrad<Params, T, kPairs, kJoined> {
  public:
   explicit CubicGridGrad(const Params& p) : Base(p) {}
 
-  // Points [first, last) of image or volume n.
+  // Computes gridGrad of points [first, last) of image or volume n.
   void Run(int64_t n, int64_t first, int64_t last) const {
     Taps taps;
     Base::ForPoints(n, first, last,
@@ -38,7 +38,7 @@ class CubicGridGrad : PointGridGrad<Params, T, kPairs, kJoined> {
   }
 
  private:
-  // From the points' coordinates to their gradients; `taps` is memory for them.
+  // Replaces the points' coordinates by gradients. `taps` is scratch memory.
   HWY_INLINE void Step(const Points& points, Taps& taps, const Axes<V>& at) const {
     const D d;
     V slope_x, slope_y, slope_z;
@@ -78,8 +78,8 @@ class CubicGridGrad : PointGridGrad<Params, T, kPairs, kJoined> {
                   });
   }
 
-  // The sums over the channels, not yet multiplied by the coordinates' slopes. read(channel, row,
-  // v0, v1, v2, v3) reads row `row` of the taps (tap / 4).
+  // Sums over the channels; the coordinates' slopes are not yet applied. read(channel, row, v0, v1,
+  // v2, v3) reads row `row` (tap / 4) of the taps.
   template <class Read>
   HWY_INLINE void Sum(const Points& points, const Taps& taps, const Read& read,
                       const Axes<V>& sum) const {

@@ -1,5 +1,5 @@
-// gridGrad alone, bilinear and trilinear: a point in each lane of a vector, its taps gathered
-// straight from the images or volumes of input, channel by channel. No slab, no lists, no
+// gridGrad of bilinear and trilinear points, without inputGrad. Each lane of a vector has one
+// point; its taps are gathered from input, channel by channel. No slab, no lists, no
 // workspace.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/grid_sampler/grid_sampler_backward_direct.cc"
@@ -19,7 +19,7 @@ HWY_BEFORE_NAMESPACE();
 namespace portacl::cpu::HWY_NAMESPACE {
 namespace {
 
-// kChannels: of the call if they are so few that their sums stay in registers, else 0.
+// kChannels: the call's channels, if so few that their sums stay in registers; else 0.
 template <class Params, class T, int kChannels, bool kPairs, bool kJoined = false>
 class LinearGridGrad : PointGridGrad<Params, T, kPairs, kJoined> {
   using Base = PointGridGrad<Params, T, kPairs, kJoined>;
@@ -30,7 +30,7 @@ class LinearGridGrad : PointGridGrad<Params, T, kPairs, kJoined> {
   using typename Base::F;
   using typename Base::Points;
   using typename Base::V;
-  // An image keeps this part of L2, through which the grid, gradOutput and the results pass.
+  // Images above this part of L2 do not stay there: the grid, gradOutput and results pass too.
   static constexpr int64_t kStreams = 8;
 
  public:
@@ -40,7 +40,7 @@ class LinearGridGrad : PointGridGrad<Params, T, kPairs, kJoined> {
                       p.shape.c * p.shape.h * p.shape.w * static_cast<int64_t>(sizeof(T)) >
                           L2CacheBytes() / kStreams) {}
 
-  // Points [first, last) of image or volume n.
+  // Computes gridGrad of points [first, last) of image or volume n.
   void Run(int64_t n, int64_t first, int64_t last) const {
     if constexpr (kAxes == 2 && !kJoined) {
       if (fetches_rows_) return RunPoints<true>(n, first, last);
@@ -49,7 +49,7 @@ class LinearGridGrad : PointGridGrad<Params, T, kPairs, kJoined> {
   }
 
  private:
-  // kFetch: the image's rows below the rows of the points at hand.
+  // kFetch: fetches the image rows below the rows that the points read.
   template <bool kFetch>
   HWY_NOINLINE void RunPoints(int64_t n, int64_t first, int64_t last) const {
     Trial window_trial;
@@ -62,7 +62,7 @@ class LinearGridGrad : PointGridGrad<Params, T, kPairs, kJoined> {
                         inside_trial.Note(inside);
                       }
                       if (HWY_UNLIKELY(!inside)) {
-                        V grad_x, grad_y;  // not x and y themselves, which would be in memory
+                        V grad_x, grad_y;  // x and y themselves would be in memory
                         V grad_z = z;
                         AnyPoints(points, x, y, z, grad_x, grad_y, grad_z);
                         x = grad_x;
@@ -72,8 +72,8 @@ class LinearGridGrad : PointGridGrad<Params, T, kPairs, kJoined> {
                     });
   }
 
-  // Computes the points' gradients from their coordinates. Returns false without gradients if
-  // padding may matter for one of the points.
+  // Replaces the points' coordinates by gradients. Returns false and does nothing if padding may
+  // matter for one of the points.
   template <bool kFetch>
   HWY_INLINE bool PointsInside(const Points& points, Trial& window_trial,
                                const Axes<V>& grads) const {
@@ -104,7 +104,7 @@ class LinearGridGrad : PointGridGrad<Params, T, kPairs, kJoined> {
     return true;
   }
 
-  // The same for points anywhere.
+  // Computes gradients of points anywhere.
   HWY_NOINLINE void AnyPoints(Points points, V x, V y, V z, V& grad_x, V& grad_y, V& grad_z) const {
     const D d;
     V sum_x, sum_y, sum_z;
@@ -123,8 +123,8 @@ class LinearGridGrad : PointGridGrad<Params, T, kPairs, kJoined> {
     if constexpr (kAxes == 3) grad_z = sum_z;
   }
 
-  // The sums of located points over the channels, not yet multiplied by the coordinates' slopes.
-  // gather(channel, plane, nw, ne, sw, se) reads a plane's taps.
+  // Sums located points over the channels; the coordinates' slopes are not yet applied.
+  // gather(channel, plane, nw, ne, sw, se) reads the taps in a plane.
   template <class Gather>
   HWY_INLINE void Sum(const Points& points, const Axes<V>& at, const Gather& gather,
                       const Axes<V>& sum) const {
@@ -132,7 +132,7 @@ class LinearGridGrad : PointGridGrad<Params, T, kPairs, kJoined> {
     V tx, ux, ty, uy, tz, uz;
     BilinearDistances(d, at.x, hn::Floor(at.x), tx, ux);
     BilinearDistances(d, at.y, hn::Floor(at.y), ty, uy);
-    BilinearDistances(d, at.z, hn::Floor(at.z), tz, uz);  // of images, y once more
+    BilinearDistances(d, at.z, hn::Floor(at.z), tz, uz);  // for images: y again
     const auto of = [](size_t axis, V x, V y, V z) PORTACL_INLINE_LAMBDA {
       return axis == 0 ? x : axis == 1 ? y : z;
     };
@@ -151,12 +151,12 @@ class LinearGridGrad : PointGridGrad<Params, T, kPairs, kJoined> {
                     [&](auto&... sums) PORTACL_INLINE_LAMBDA { AddChannels(slopes_of, sums...); });
   }
 
-  // Adds slopes(c, sums...) of all channels up by the tree.
+  // Adds up slopes(c, sums...) of all channels by the tree.
   template <class Slopes, class... Sums>
   HWY_INLINE void AddChannels(const Slopes& slopes, Sums&... sums) const {
     if constexpr (kChannels > 0) {
       SumTree<kChannels, kBlockChannels, 0, 1>(slopes, sums...);
-      // Adding the block's missing lanes would turn -0 into 0, so this does too.
+      // The tree adds missing lanes of a block, which turns -0 into +0. So does this addition.
       ((sums = hn::Add(hn::Zero(D()), sums)), ...);
     } else {
       SumBlocks<F>(p_.shape.c, slopes, sums...);
@@ -166,14 +166,14 @@ class LinearGridGrad : PointGridGrad<Params, T, kPairs, kJoined> {
   bool fetches_rows_;
 };
 
-// So many channels, or fewer, are a constant.
+// Up to so many channels, their number is a compile-time constant.
 template <class Params, class T, bool kJoined>
 inline constexpr int kMostConstant = kJoined                    ? 2
                                      : kAxesOf<Params> == 2     ? 4
                                      : std::is_same_v<T, float> ? 3
                                                                 : 0;
 
-// With the number of channels as a constant: kChannels or more, or 0 if they are many.
+// Runs LinearGridGrad with the number of channels as a constant: kChannels or more; 0 if many.
 template <class Params, class T, bool kJoined,
           int kChannels = std::min(1, kMostConstant<Params, T, kJoined>)>
 void RunPairs(const Params& p, const PointChunks& chunks) {

@@ -1,5 +1,5 @@
-// Tools of the owners of parts of inputGrad: codes of points, parts, batches of points, and sums of
-// cubic points. Per target.
+// Shared code of the owners of parts of inputGrad: codes of points, parts, batches of points, and
+// sums of cubic points. Per target.
 #if defined(PORTACL_CPU_GRID_SAMPLER_BACKWARD_OWNED_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef PORTACL_CPU_GRID_SAMPLER_BACKWARD_OWNED_INL_H_
 #undef PORTACL_CPU_GRID_SAMPLER_BACKWARD_OWNED_INL_H_
@@ -27,11 +27,11 @@ namespace portacl::cpu::HWY_NAMESPACE {
 
 // ---- codes --------------------------------------------------------------------------------------
 
-// Which slabs of an image's rows its points touch: a byte for each point, which owners of slabs
-// read instead of the points.
+// Codes: a byte for each point of an image that says which slabs the point touches. Owners of slabs
+// read the codes instead of the points.
 
-// The code of a point is the sum of the slabs of its first and its last row, plus 2; 0 if it has
-// no pixel. Fills the codes of image n's points from `first` on, up to `last` and the block's end.
+// Computes the codes of image n's points from `first` on, up to `last` and the end of the block. A
+// code is the sum of the slabs of the point's first and last row, plus 2; 0 without taps.
 template <class F, bool kNearest>
 void CodePoints(const ops::GridSampler2DBackwardParams& p, const OwnedParts& g, int64_t n,
                 int64_t first, int64_t last, uint8_t* codes) {
@@ -76,7 +76,7 @@ void CodePoints(const ops::GridSampler2DBackwardParams& p, const OwnedParts& g, 
   }
 }
 
-// The codes of all images, if the slabs want some.
+// Computes the codes of all images, if the plan has codes.
 template <class F, bool kNearest>
 void CodeImages(const ops::GridSampler2DBackwardParams& p, const OwnedParts& g, uint8_t* codes) {
   if (g.image_codes == 0) return;
@@ -93,8 +93,8 @@ void CodeImages(const ops::GridSampler2DBackwardParams& p, const OwnedParts& g, 
   });
 }
 
-// Appends to `to` the numbers of a block's points, from `first` on, with codes from `least` to
-// least + 2; returns how many.
+// Appends to `to` the numbers of a block's points that have codes least ... least + 2. The first
+// point has the number `first`. Returns how many it appended.
 inline int64_t ListBlock(const uint8_t* codes, uint8_t least, int64_t first, int32_t* to) {
   const hn::CappedTag<uint8_t, kCodeBlock> d;
   int64_t listed = 0;
@@ -118,10 +118,10 @@ inline int64_t ListBlock(const uint8_t* codes, uint8_t least, int64_t first, int
   return listed;
 }
 
-// Writes the lanes that a mask names to a list, as hn::CompressStore; returns how many it wrote.
-// There must be room for a whole vector. On Zen 4, AVX-512's own instruction takes some 26 ns if it
-// writes to memory, hardly any time if it writes to a register. For AVX2, GCC copies a table of 1
-// KiB to the stack in each call; mostly the mask names all lanes or none.
+// Writes the lanes of a mask to a list, as hn::CompressStore() does. Returns how many it wrote. The
+// list must have room for a whole vector. On Zen 4, AVX-512's own instruction takes some 26 ns to
+// memory, hardly any time to a register. On AVX2, GCC would copy a table of 1 KiB to the stack in
+// each call; mostly the mask has all lanes or none.
 template <class D, class V = hn::Vec<D>, class M = hn::Mask<D>>
 HWY_INLINE size_t StoreListed(V v, M listed, D d, hn::TFromD<D>* HWY_RESTRICT to) {
 #if HWY_TARGET == HWY_AVX2
@@ -147,32 +147,32 @@ HWY_INLINE size_t StoreListed(V v, M listed, D d, hn::TFromD<D>* HWY_RESTRICT to
 #define PORTACL_OPAQUE HWY_NOINLINE
 #endif
 
-// A batch of points, one array for each quantity; `touching` lists points with a tap in the part.
+// A batch of linear points, one array per quantity. `touching`: points with a tap in the part.
 template <class F, int kAxes>
 struct LinearBatch : TapBatch<F, kAxes> {
-  HWY_ALIGN int32_t taps[kBatch];  // bit i: tap i is in the part; above, which taps wrap
+  HWY_ALIGN int32_t taps[kBatch];  // bit i: tap i is in the part; bits above: WrapsAlong()
   HWY_ALIGN int32_t touching[kBatch + kGroup];
   int64_t count;
 };
 
-// Of these points alone: the pixel or voxel of touching[j] is at cell[j].
+// Nearest points in the part: the pixel or voxel of point touching[j] is at cell[j].
 struct NearestBatch {
   HWY_ALIGN int32_t touching[kBatch + kGroup];
   HWY_ALIGN int32_t cell[kBatch + kGroup];
   int64_t count;
 };
 
-// Bicubic or tricubic points, group by group.
+// A batch of bicubic or tricubic points, in groups.
 template <class F, int kAxes>
 struct CubicBatch {
   CubicGroup<F, kAxes> group[kBatch / kGroup];
-  HWY_ALIGN int32_t adjacent[kBatch];  // not 0: the taps of a row are neighbours
+  HWY_ALIGN int32_t adjacent[kBatch];  // not 0: the taps of a row are adjacent
   HWY_ALIGN int32_t touching[kBatch + kGroup];
   int64_t count;
 };
 
-// An owner's part: some channels of image or volume n, and in them rows or planes [first, end). If
-// images are joined, it is several whole images from n on.
+// An owner's part: some channels of image or volume n, and in them rows or planes [first, end).
+// With joined images: `images` whole images from n on.
 struct OwnedPart {
   int64_t n;
   int64_t first_channel;
@@ -182,7 +182,7 @@ struct OwnedPart {
   int64_t images = 1;
 };
 
-// The places of a part's sums: in every channel, from the channel's first element on.
+// Where a part's sums are: `first` is element 0 of the image or volume in its first channel.
 template <class F>
 struct PartSums {
   F* first;
@@ -190,21 +190,21 @@ struct PartSums {
   VolumeStrides size;
 };
 
-// Points of an image or volume: `count` from `first` on, or a list's in ascending order.
+// Points of an image or volume: `count` from `first` on, or a list in ascending order.
 struct SomePoints {
   int64_t first;
   int64_t count;
   const int32_t* list = nullptr;
 
   int64_t operator[](int64_t k) const { return list == nullptr ? first + k : list[k]; }
-  // Whether points [begin, begin + length) of these follow each other.
+  // Whether the numbers of points [begin, begin + length) are successive.
   bool AreSideBySide(int64_t begin, int64_t length) const {
     return list == nullptr || list[begin + length - 1] - list[begin] == length - 1;
   }
 };
 
-// Adds bicubic or tricubic points to a part. Its channels lie in memory as `size` says. Of an
-// image, the part is always whole.
+// Adds bicubic or tricubic points to a part. `size` gives extents and strides of the channels. A
+// part of images always has whole images.
 template <class F, int kAxes>
 struct CubicSums {
   const OwnedPart& part;
@@ -212,9 +212,9 @@ struct CubicSums {
 
   using Group = CubicGroup<F, kAxes>;
 
-  // Points and taps in order, each sum by one fused multiply-add. `image`: each point's image as an
-  // offset, if images are joined. Opaque to the optimizer: GCC 12 thinks that the function has no
-  // effect, and drops its calls for double.
+  // Adds points and taps in order; each sum takes one fused multiply-add. `image`: offset of each
+  // point's image, if images are joined. Opaque to the optimizer: GCC 12 drops the calls for
+  // double, because it thinks that the function has no effect.
   PORTACL_OPAQUE void AddPoints(const CubicBatch<F, kAxes>& batch, const F* g, const int32_t* image,
                                 F* channel) const {
     for (int64_t j = 0; j < batch.count; ++j) {
@@ -229,7 +229,7 @@ struct CubicSums {
     }
   }
 
-  // Calls use(sums, weight_z) for the planes of point k that are in the part.
+  // Calls use(sums, weight_z) for the planes of point k's taps that are in the part.
   template <class Use>
   HWY_INLINE void ForPlanes(const Group& group, size_t k, F* channel, const Use& use) const {
     if constexpr (kAxes == 2) {
@@ -243,7 +243,7 @@ struct CubicSums {
     }
   }
 
-  // sums[0 ... 3] += g times the weights of a row of taps, `weight` without the plane's share.
+  // Adds g times a row of weights to sums[0 ... 3]. `weight` has no share of the plane yet.
   static HWY_INLINE void AddRow(const F* weight, F weight_z, F g, F* sums) {
     const hn::CappedTag<F, 4> d4;
     for (size_t i = 0; i < 4; i += hn::Lanes(d4)) {
@@ -252,7 +252,7 @@ struct CubicSums {
     }
   }
 
-  // Point k of a group that has vectors as rows of taps.
+  // Adds point k of a group. In each row, its four taps must be adjacent.
   HWY_INLINE void AddRows(const Group& group, size_t k, F g, F* channel) const {
     F weight[4][4];
     for (size_t row = 0; row < 4; ++row) {
@@ -270,7 +270,7 @@ struct CubicSums {
     });
   }
 
-  // Any point.
+  // Adds point k of a group. Its taps may be anywhere.
   HWY_INLINE void AddTaps(const Group& group, size_t k, F g, F* channel) const {
     ForPlanes(group, k, channel, [&](F* plane, F weight_z) HWY_ATTR {
       for (size_t row = 0; row < 4; ++row) {

@@ -1,7 +1,7 @@
-// inputGrad by owners. A part is rows of an image or planes of a volume, in some channels; it has
-// one owner. The owner looks at all points, or at the codes of an image's points. It adds the
-// points that touch the part, one after the other. gridGrad needs no owner and is computed
-// separately. Longer than other files: images and volumes and their modes share the owner.
+// inputGrad by owners. A part is some rows of an image or planes of a volume, in some channels; it
+// has one owner. The owner looks at all points or at their codes, and adds the points that touch
+// its part, one by one. gridGrad needs no owner and is computed separately. The file is long
+// because images, volumes and all modes share the class Owner.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/grid_sampler/grid_sampler_backward_owned.cc"
 #include "cpu/vector/highway.h"
@@ -40,11 +40,11 @@ class Owner {
   static constexpr bool kStaged = !std::is_same_v<T, F>;
 
  public:
-  // Where joined images and their gradOutput are.
+  // Offsets of joined images and of their gradOutput.
   using Joined = JoinedImages<kJoinedBatch>;
 
-  // `memory`: sums of one channel of the part, if T needs sums of its own. For joined images it has
-  // StagedImages() at a time.
+  // `memory`: float sums of one channel of the part, if T is a 16-bit type. For joined images it
+  // has the sums of StagedImages() images at a time.
   Owner(const Params& p, const OwnedPart& part, F* memory, const Joined* joined = nullptr)
       : p_(p),
         part_(part),
@@ -67,7 +67,7 @@ class Owner {
     }
   }
 
-  // All points.
+  // Adds all points of the image or volume.
   void Run() const {
     Clear(sums_.first);
     const int64_t points = PointsOf(p_.shape);
@@ -77,8 +77,8 @@ class Owner {
     if constexpr (kStaged) Round(sums_.first, out_);
   }
 
-  // All points of all images. The images of a batch's points are cleared just before. If sums are
-  // not of type T, a batch has whole images.
+  // Adds all points of all joined images. Clears images just before their first batch. With sums in
+  // `memory`, a batch has whole images.
   void RunJoined() const {
     static_assert(kBatch == kJoinedBatch);
     const int64_t points = joined_->points * part_.images;
@@ -93,7 +93,7 @@ class Owner {
     }
   }
 
-  // Points with codes that say that they touch the slab, wherever they are, a batch at a time.
+  // Adds the points with codes that name the slab, a batch at a time.
   void RunListed(const uint8_t* codes, int64_t slab) const {
     Clear(sums_.first);
     HWY_ALIGN int32_t list[kBatch + kCodeBlock];
@@ -111,7 +111,7 @@ class Owner {
   }
 
  private:
-  // Calls rows(z, first, end) for the part's rows of plane z.
+  // Calls rows(z, first, end) for the rows of the part in each plane z.
   template <class Rows>
   void ForPlanes(const Rows& rows) const {
     if constexpr (kAxes == 2) {
@@ -121,7 +121,7 @@ class Owner {
     }
   }
 
-  // The part of the image or volume at `sums`.
+  // Sets the part to 0 in the image or volume at `sums`.
   void Clear(F* sums) const {
     const VolumeStrides& size = sums_.size;
     for (int64_t c = 0; c < part_.channels; ++c) {
@@ -142,7 +142,7 @@ class Owner {
     }
   }
 
-  // Sums of 16-bit types, which are of one channel of an image or volume.
+  // Writes one channel's sums of a 16-bit type to inputGrad, rounded.
   void Round(const F* sums, T* out) const {
     const VolumeStrides to = VolumeStridesOf(p_.shape, p_.input_grad_stride);
     const int64_t width = to.width;
@@ -196,7 +196,7 @@ class Owner {
     }
   }
 
-  // gradOutput of these points, in the tensor itself or copied. Joined ones begin in image `image`.
+  // Returns gradOutput of points: in the tensor or copied. Joined points begin in image `image`.
   const F* GradOutput(int64_t c, int64_t image, const SomePoints& points,
                       F* HWY_RESTRICT copy) const {
     const PointStrides& at = grad_output_at_;
@@ -241,8 +241,8 @@ class Owner {
     to.y = hn::Load(d, at_y);
   }
 
-  // Not inlined: the compiler would keep the weights in vectors and extract them lane by lane.
-  // `image`: each point's image as an offset, if images are joined.
+  // Fills the batch. `image`: offset of each point's image, if images are joined. Not inlined: the
+  // compiler would keep the weights in vectors and extract them lane by lane.
   HWY_NOINLINE void Locate(const SomePoints& points, const int32_t* image,
                            Batch* HWY_RESTRICT batch) const {
     const D d;
@@ -279,8 +279,8 @@ class Owner {
     batch->count = static_cast<int64_t>(listed);
   }
 
-  // False if z alone shows that the points have no tap in the planes. Most points of other owners
-  // then cost a fifth. If rows have many owners, these read codes instead.
+  // Returns false if z alone shows that no point has a tap in the part's planes. Most points of
+  // other owners then cost a fifth. (Owners of rows may read codes for this.)
   HWY_INLINE bool MayTouch(V z) const {
     if constexpr (kAxes == 2 || kCubic) {
       return true;
@@ -291,7 +291,7 @@ class Owner {
       const bool moves = padding == ops::Padding::kReflection || padding == ops::Padding::kCircular;
       if (moves || part_.end - part_.first == p_.shape.d) return true;
       const bool clips = padding == ops::Padding::kBorder;
-      // Points clipped to plane 0 have a tap in plane 1, too: of weight 0, which infinities notice.
+      // Points clipped to plane 0 touch plane 1 with weight 0: NaN if gradOutput is infinite.
       const F low = clips && part_.first <= 1 ? -kInfinity : static_cast<F>(part_.first - 1);
       const F high = clips && part_.end == p_.shape.d ? kInfinity : static_cast<F>(part_.end);
       const V at = Unpadded(d, z, geometry_.z, geometry_.rule);
@@ -299,8 +299,8 @@ class Owner {
     }
   }
 
-  // Calls use(column, row, plane) for whole coordinates. Coordinates far away become the least or
-  // greatest index, which is outside as well.
+  // Calls use(column, row, plane) with whole coordinates as indices. A coordinate far away gets the
+  // least or greatest index, which is outside as well.
   template <class Use>
   static HWY_INLINE auto WithIndices(V x, V y, V z, const Use& use) {
     const D d;
@@ -310,7 +310,7 @@ class Owner {
     return use(column, row, plane);
   }
 
-  // Elements of points, and which of them are in the part.
+  // Computes the cells of nearest points. Returns the points in the part.
   HWY_INLINE hn::Mask<DI> PlaceNearest(const Axes<V>& at, VI& cell) const {
     const DI di;
     const auto below = [&](VI index, int64_t first, int64_t end) HWY_ATTR {
@@ -329,7 +329,7 @@ class Owner {
                        });
   }
 
-  // Cells and weights of points; the result is which taps are in the part.
+  // Stores cells and weights of linear points. Returns bits of the taps in the part.
   HWY_INLINE VI Place(const Axes<V>& at, int64_t i,
                       LinearBatch<F, kAxes>* HWY_RESTRICT batch) const {
     return WithIndices(hn::Floor(at.x), hn::Floor(at.y), hn::Floor(at.z),
@@ -340,7 +340,7 @@ class Owner {
                        });
   }
 
-  // kWraps: the axes are circular.
+  // Does the work of Place(). kWraps: the axes are circular.
   template <bool kWraps>
   HWY_INLINE VI PlaceLinear(const Axes<V>& at, const Axes<VI>& first, int64_t i,
                             LinearBatch<F, kAxes>* HWY_RESTRICT batch) const {
@@ -384,7 +384,7 @@ class Owner {
 
   // ---- sums -------------------------------------------------------------------------------------
 
-  // In order. `all`: no point is left out.
+  // Adds points in order. `all`: every point of the batch is in the part.
   static HWY_NOINLINE void AddNearest(const NearestBatch& batch, bool all, const F* HWY_RESTRICT g,
                                       F* HWY_RESTRICT channel) {
     if (HWY_LIKELY(all)) {
@@ -394,8 +394,8 @@ class Owner {
     for (int64_t j = 0; j < batch.count; ++j) channel[batch.cell[j]] += g[batch.touching[j]];
   }
 
-  // Points and taps in order, each sum by one fused multiply-add. kDense: elements of a row side by
-  // side.
+  // Adds points and taps in order; each sum takes one fused multiply-add. kDense: elements of a row
+  // are adjacent.
   template <bool kDense>
   HWY_NOINLINE void AddLinear(const LinearBatch<F, kAxes>& batch, const F* HWY_RESTRICT g,
                               F* HWY_RESTRICT channel) const {
@@ -428,8 +428,8 @@ class Owner {
     }
   }
 
-  // The same without branches, for many points near edges in an order that no CPU can predict.
-  // Their taps outside are added to a number that nobody reads.
+  // The same without branches, for joined images: many points are near edges, in no order that a
+  // CPU could predict. Taps outside are added to an unused number.
   HWY_NOINLINE void AddJoined(const LinearBatch<F, kAxes>& batch, const F* HWY_RESTRICT g,
                               F* HWY_RESTRICT channel) const {
     const int64_t down = sums_.size.row;
@@ -449,7 +449,7 @@ class Owner {
 
   const Params& p_;
   OwnedPart part_;
-  const Joined* joined_;  // or none
+  const Joined* joined_;  // null if images are not joined
   decltype(PointGeometryOf<F>(Params().shape)) geometry_;
   PointStrides grid_at_;
   PointStrides grad_output_at_;
@@ -457,18 +457,18 @@ class Owner {
   const T* grad_output_;
   T* out_;
   PartSums<F> sums_;
-  int64_t image_sums_ = 0;  // elements from joined image to joined image
+  int64_t image_sums_ = 0;  // elements between two joined images
 };
 
 // ---- parts --------------------------------------------------------------------------------------
 
-// Whether slabs may be so many that their owners read codes.
+// Whether there may be so many slabs that owners read codes.
 template <class Params, class T, Interpolation kInterpolation>
 inline constexpr bool kReadsCodes =
     kAxesOf<Params> == 2 &&
     kInterpolation != Interpolation::kBicubic&& std::is_same_v<T, base::ComputeType<T>>;
 
-// Part number `at` of image or volume n. `memory`: see Owner.
+// Computes part number `at` of image or volume n. `memory`: see Owner.
 template <class T, Interpolation kInterpolation, class Params>
 void RunPart(const Params& p, const OwnedParts& parts, int64_t n, int64_t at,
              base::ComputeType<T>* memory, [[maybe_unused]] const uint8_t* codes) {
@@ -512,7 +512,7 @@ void RunParts(const Params& p, const OwnedParts& parts, void* workspace) {
   });
 }
 
-// Calls run(type tag, constant) with the element type and the interpolation of a call.
+// Calls run(type tag, interpolation) with a call's element type and interpolation as constants.
 template <class Params, class Run>
 void DispatchModes(const Params& p, const Run& run) {
   base::DispatchFloating(p.shape.dtype, [&](auto tag) {
@@ -533,7 +533,7 @@ void RunOwned(const Params& p, const OwnedParts& parts, void* workspace) {
 
 using ImageParams = ops::GridSampler2DBackwardParams;
 
-// Whole images, several to an owner.
+// Runs one owner for several whole images.
 template <class T, Interpolation kInterpolation>
 void RunJoinedImages(const ImageParams& p, int64_t grain) {
   using ImageOwner = Owner<ImageParams, T, kInterpolation>;

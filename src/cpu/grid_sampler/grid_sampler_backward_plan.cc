@@ -1,5 +1,5 @@
-// Plans of the gradients on images and volumes: the path, its strips, blocks and slots, and their
-// scratch. The file is long because the conditions of all paths are read side by side.
+// Kernel plans of the gradients on images and volumes: path, strips, blocks, slots and workspace.
+// The file is long because readers compare the conditions of all paths.
 #include "cpu/grid_sampler/grid_sampler_plan.h"
 
 #include <algorithm>
@@ -23,38 +23,38 @@ using Choice = base::PathChoice;
 
 // ---- threads and owners -------------------------------------------------------------------------
 
-// Pixels, or voxels, of a channel of input.
+// Pixels or voxels of one channel of input.
 int64_t PixelsOf(const ops::GridSampler2DShape& s) { return s.h * s.w; }
 int64_t PixelsOf(const ops::GridSampler3DShape& s) { return s.d * s.h * s.w; }
 
-// Points, and pixels that count an eighth, in all channels.
+// Work of a call in all channels: each point counts 1, each pixel 1/8.
 template <class Shape>
 int64_t WorkOf(const Shape& s) {
   return s.n * s.c * (PointsOf(s) + PixelsOf(s) / 8);
 }
 
-// Whether a call is too small to be shared: waking a thread takes some 10 us.
+// Whether a call is too small for several threads: waking a thread takes some 10 us.
 template <class Shape>
 bool IsBelowGrain(const Shape& s) {
   return WorkOf(s) < 8192;
 }
 
-// Every owner looks at all points of its image or volume. With more owners than this, looking costs
-// more than adding.
+// Most slabs with an owner each. Every owner looks at all points of its image or volume: with more
+// owners, looking would cost more than adding.
 constexpr int64_t kMostOwnedSlabs = 16;
 
-// Channels are grouped so that the volumes of a group stay in the L2 cache, as scattered points
-// need. With too few channels in a group, finding the points would cost as much as adding them.
+// Channels of a group. The images of a group stay in half the L2 cache, because scattered points
+// touch all of it. With fewer than kFewest channels, finding points would cost as much as adding.
 int64_t GroupChannels(const ops::GridSampler2DShape& s, int64_t channel_bytes) {
   constexpr int64_t kFewest = 4;
   return std::clamp<int64_t>(L2CacheBytes() / 2 / channel_bytes, std::min(kFewest, s.c), s.c);
 }
 
-// A channel has lines, rows of an image or planes of a volume, which may be cut anywhere. Bicubic
-// points of an image have rows all over it: the image is whole.
+// Cuts inputGrad into parts. A channel's lines (rows of an image, planes of a volume) may be cut
+// anywhere. Bicubic images stay whole, because a point may have rows all over the image.
 template <class Shape>
 OwnedParts CutInputGrad(const Shape& s, const PointGathers& grid_grad) {
-  constexpr int64_t kSumsBytes = int64_t{64} << 20;  // of 16-bit types: an owner's, or a line's
+  constexpr int64_t kSumsBytes = int64_t{64} << 20;  // for 16-bit types: an owner, or a line
   const bool whole = std::is_same_v<Shape, ops::GridSampler2DShape> &&
                      s.interpolation == ops::Interpolation::kBicubic;
   const int64_t lines = whole ? 1 : LinesOf(s);
@@ -64,7 +64,7 @@ OwnedParts CutInputGrad(const Shape& s, const PointGathers& grid_grad) {
   OwnedParts parts = {.grid_grad = grid_grad};
   parts.group_channels = GroupChannels(s, lines * line_bytes);
   parts.groups = base::DivideUp(s.c, parts.group_channels);
-  // Slabs if volumes and groups do not share the work evenly.
+  // Cut into slabs only if whole volumes and groups do not share the work evenly.
   const int64_t owners = s.n * parts.groups;
   const bool even = owners % threads == 0 || owners >= int64_t{4} * threads;
   const int64_t wanted = even ? 1 : threads / std::gcd(owners, int64_t{threads});
@@ -92,21 +92,21 @@ Plan OwnedPlan(const Shape& s, const OwnedParts& parts) {
 
 constexpr int64_t kSlabTarget = 640 << 10;  // bytes: most of a 1 MiB L2 cache
 constexpr int64_t kMinStripRows = 8;
-// Points near an edge are in two strips, and so is the row behind it: lower strips cost more.
+// Points near a strip's edge are in two lists, and two slabs have the row: low strips cost more.
 constexpr int64_t kFewStripRows = 16;
 constexpr int64_t kMaxPaddedChannels = 2;
 constexpr int64_t kMaxPackedChannels = 4;
-// Up to kDirectAnywhere channels, points in the lanes are always faster. Up to the second limit
-// they are faster if the planes stay in the L2 cache. If points are sparse, they are faster for any
-// number of channels (bicubic points beyond the first limit: only if images are joined).
+// Most channels for "direct". Up to kDirectAnywhere channels "direct" is always faster; up to
+// kMaxDirectChannels only if the planes stay in the L2 cache. With sparse points "direct" is faster
+// for any number of channels (bicubic points above kDirectAnywhere: only joined images).
 constexpr int64_t kDirectAnywhere = 4;
 constexpr int64_t kMaxDirectChannels = 8;
 constexpr int64_t kMostBicubicOfSlowGathers = 2;
 constexpr int64_t kLineElements = 64 / int64_t{sizeof(float)};
-// Below this a read of gradOutput straight from its planes stays in the L1 cache.
+// Up to so many bytes, gradOutput in planes stays in the L1 cache and need not be gathered.
 constexpr int64_t kGatherBytes = 16 << 10;
 
-// Bytes for an image's planes: they share the L2 cache with the points.
+// Most bytes of an image's planes: they share the L2 cache with the points.
 int64_t PlanesBytes() { return L2CacheBytes() / 4 * 3; }
 
 bool Serves(const Params& p) {
@@ -114,9 +114,9 @@ bool Serves(const Params& p) {
   return ServesPlane(p.shape) && (p.want_input_grad || p.want_grid_grad);
 }
 
-// Rows behind a strip that a point of the strip may touch, too. Usually four taps span four rows.
-// Far outside the image neighbouring floats are 2 or 4 apart; reflected from there, four taps may
-// be five rows apart.
+// Rows behind a strip that points of the strip may also touch. Usually four taps span four rows.
+// Far outside the image, neighbouring floats are 2 or 4 apart. Reflected from there, four taps may
+// span five rows.
 int64_t Halo(const ops::GridSampler2DShape& s) {
   switch (s.interpolation) {
     case ops::Interpolation::kNearest:
@@ -128,7 +128,7 @@ int64_t Halo(const ops::GridSampler2DShape& s) {
   }
 }
 
-// Points, rounded up to whole groups.
+// Rounds the number of points up to whole groups.
 int64_t WholeGroups(int64_t points) { return base::RoundUp(points, int64_t{kGroup}); }
 
 // Whether gridGrad is wanted and not identically 0.
@@ -136,7 +136,7 @@ bool WantsSlopes(const Params& p) {
   return p.want_grid_grad && p.shape.interpolation != ops::Interpolation::kNearest;
 }
 
-// Bytes of the call's tensors, of expanded ones as well: may exceed 2^63.
+// Bytes of all tensors of the call; may exceed 2^63, because tensors may be expanded.
 double TensorBytes(const Params& p) {
   const auto& s = p.shape;
   const auto points = static_cast<double>(s.oh * s.ow);
@@ -152,9 +152,9 @@ bool ExceedsCaches(const Params& p) {
 }
 
 struct Sizes {
-  int64_t element;  // of the tensors
-  int64_t compute;  // of the scratch
-  int64_t cell;     // of a slab
+  int64_t element;  // of a tensor's element
+  int64_t compute;  // of an element of the scratch
+  int64_t cell;     // of a slab's cell
 };
 
 Sizes SizesOf(const Params& p, int lanes) {
@@ -163,9 +163,9 @@ Sizes SizesOf(const Params& p, int lanes) {
   return {element, compute, lanes * compute * (int{p.want_input_grad} + int{WantsSlopes(p)})};
 }
 
-// Cells of a slab row. CPUs compare a load with earlier stores by the lowest 12 bits of the
-// addresses first. So rows must not lie about a multiple of 4 KiB apart: a point's lower taps would
-// wait for the upper taps of its neighbours.
+// Returns the cells of a slab row. CPUs first compare only the lowest 12 bits of a load's address
+// with earlier stores. If rows are about a multiple of 4 KiB apart, a point's lower taps wait for
+// the upper taps of its neighbours.
 int64_t PitchFor(int64_t width, int64_t cell) {
   int64_t pitch = width + 2;
   while ((pitch * cell) % 4096 < 1024 || (pitch * cell) % 4096 > 3072) ++pitch;
@@ -176,7 +176,7 @@ void ChooseStrips(const Params& p, const Sizes& sizes, int threads, SlabGeometry
   const auto& s = p.shape;
   g->pitch = PitchFor(s.w, sizes.cell);
   int64_t rows = std::max(kMinStripRows, kSlabTarget / (g->pitch * sizes.cell));
-  if (!g->by_image) {  // at least two pieces of work for each thread
+  if (!g->by_image) {  // at least two strips of a block for each thread
     const int64_t blocks = g->blocks.count * g->images;
     const int64_t wanted = base::DivideUp(int64_t{2} * threads, blocks);
     rows = std::min(rows, std::max(kMinStripRows, s.h / wanted));
@@ -207,7 +207,7 @@ class Arena {
   uint64_t size_ = 0;
 };
 
-// One image at a time, unless the pieces of several are needed to occupy the threads.
+// Images computed at a time: one, or several if one has too few pieces for the threads.
 int64_t ImagesAtATime(const ops::GridSampler2DShape& s, const SlabGeometry& g, int threads) {
   const int64_t pieces = g.blocks.count * std::max<int64_t>(1, s.h / kFewStripRows);
   const int64_t enough = int64_t{threads > 2 ? 8 : 2} * threads;
@@ -216,8 +216,8 @@ int64_t ImagesAtATime(const ops::GridSampler2DShape& s, const SlabGeometry& g, i
 
 int64_t ImagesInScratch(const SlabGeometry& g) { return g.by_image ? g.slots : g.images; }
 
-// gradOutput in pixel-major order costs memory. So only as many blocks are gathered at a time as
-// keep the workspace below 1.5 times the tensors.
+// Returns how many blocks of gradOutput are gathered at a time. Gathering needs memory, so the
+// workspace stays below 1.5 times the tensors.
 int64_t GroupBlocks(const Params& p, const Sizes& sizes, const SlabGeometry& g,
                     int64_t other_bytes) {
   const int64_t block = g.points * g.blocks.MostLanes() * sizes.compute;
@@ -232,11 +232,11 @@ int64_t GroupBlocks(const Params& p, const Sizes& sizes, const SlabGeometry& g,
 void BookWorkspace(const Params& p, const Sizes& sizes, const Choice& choice, SlabGeometry* g) {
   g->slab_bytes = static_cast<uint64_t>(g->slab_rows * g->pitch * sizes.cell + 63) / 64 * 64;
   const int64_t margin = kFetchAhead + int64_t{kGroup};
-  // A point near the edge of a strip is in two lists.
+  // A point near a strip's edge is in two lists.
   const int64_t entries = (g->strips > 1 ? 2 * g->points : g->points) + margin;
   const bool lists = g->strips > 1;
-  const bool totals = WantsSlopes(p);  // gridGrad is made from them
-  // Whole cache lines.
+  const bool totals = WantsSlopes(p);  // gridGrad is made from these sums
+  // In whole cache lines.
   g->partial_points = WholeGroups(g->points) + (lists ? WholeGroups(g->slots * kForeignPoints) : 0);
   Arena image;
   g->x_offset = image.Take(entries * sizes.compute);
@@ -255,17 +255,17 @@ void BookWorkspace(const Params& p, const Sizes& sizes, const Choice& choice, Sl
   g->image_offset = slabs;
 }
 
-// Whether pairs can be read and added to on the images themselves.
+// Whether pairs of neighbours can be read and added to in the tensors themselves.
 bool HasDensePlanes(const Params& p) {
   const auto& s = p.shape;
   return s.w >= 2 && (!p.want_grid_grad || HasDenseRows(s, p.input_stride)) &&
          (!p.want_input_grad || HasDenseRows(s, p.input_grad_stride));
 }
 
-// Whether points are enough for a copy of the planes that they use.
+// Whether there are enough points to pay for a copy of the planes.
 bool HasPointsForCopies(const ops::GridSampler2DShape& s) { return s.oh * s.ow * 32 >= s.h * s.w; }
 
-// True if copies of the planes pay: the copies of all threads stay in the caches, or the planes
+// Whether copies of the planes pay: all threads' copies stay in the caches, or the planes
 // themselves cannot be read in pairs.
 bool PadsPlanes(const Params& p, const PaddedGeometry& g) {
   const bool fits = g.slots * g.image * int64_t{sizeof(float)} <= LastLevelCacheBytes();
@@ -277,7 +277,7 @@ PaddedGeometry PaddedGeometryOf(const Params& p, int threads) {
   PaddedGeometry g = {};
   g.slots = static_cast<int>(std::min<int64_t>(threads, s.n));
   g.pitch = s.w + 2;
-  // Rows (nearly) a multiple of 4 KiB apart: see PitchFor.
+  // Rows about a multiple of 4 KiB apart are slow: see PitchFor().
   const int64_t row_bytes = g.pitch * int64_t{sizeof(float)};
   if (row_bytes >= 3840 && (row_bytes + 256) % 4096 < 512) g.pitch += 128;
   g.plane = base::WholeLines(g.pitch * (s.h + 3), kLineElements);
@@ -287,9 +287,9 @@ PaddedGeometry PaddedGeometryOf(const Params& p, int threads) {
 
 using Plan = GridSampler2DBackwardPlan;
 
-// True if an image has too few points for a slab to pay. One point that is added channel by channel
-// costs about as much as a number of slab pixels, which depends on the channels. Beyond 6 channels
-// both costs grow alike. inputGrad must have dense rows, because then zeros are written fast.
+// Whether an image has too few points for a slab. A point added channel by channel costs as much as
+// some pixels of a slab; their number grows with the channels. If inputGrad has dense rows, zeros
+// are written fast, and above 6 channels both costs grow alike.
 bool HasSparsePoints(const Params& p) {
   const auto& s = p.shape;
   const bool dense = !p.want_input_grad || HasDenseRows(s, p.input_grad_stride);
@@ -299,8 +299,8 @@ bool HasSparsePoints(const Params& p) {
          pixels * channels * static_cast<double>(s.oh * s.ow) <= static_cast<double>(s.h * s.w);
 }
 
-// True if gridGrad's points can gather their taps. From strided images elements are read one by
-// one, which pays if channels or points are few.
+// Whether gridGrad can gather taps. From images with gaps, elements are read one by one; this pays
+// if channels or points are few.
 bool GathersGridGrad(const Params& p) {
   const auto& s = p.shape;
   if (ServesPairs(s, p.input_stride)) return true;
@@ -318,10 +318,10 @@ PointGathers GatheredGridGrad2D(const Params& p, const Choice& choice) {
   return {joined ? JoinedChunksOf(s) : PointChunksOf(s), pairs, joined};
 }
 
-// IsBelowGrain() for owners: every thread looks at all points of an image, and gridGrad gathers its
-// taps again, while one thread alone would read taps once.
+// Does the work of IsBelowGrain() for owners. Several threads each look at all points of an image,
+// and gridGrad gathers the taps again. One thread alone would read the taps once.
 bool IsBelowGrainOfOwners(const ops::GridSampler2DShape& s, int threads) {
-  constexpr int64_t kWithSlowGathers = 80 << 10;  // two threads; each more shares the rest
+  constexpr int64_t kWithSlowGathers = 80 << 10;  // for two threads; with more threads, less
   return IsBelowGrain(s) || (GathersAreSlow() && WorkOf(s) < kWithSlowGathers / (threads - 1));
 }
 
@@ -330,15 +330,15 @@ bool ServesPlanes(const Params& p) {
          p.shape.interpolation == ops::Interpolation::kBilinear;
 }
 
-// Whether threads that take whole images gain from planes.
+// Whether threads take whole images: there are enough images, or too little work to share.
 bool TakesPlanes(const Params& p) {
   const int threads = runtime::NumThreads();
   return p.shape.n >= threads || IsBelowGrainOfOwners(p.shape, threads);
 }
 
-// With points in the lanes, each channel's taps come from separate cache lines, so every channel
-// costs the same. With channels in the lanes, channels share lines, but slabs and lists must be
-// made first.
+// "direct" has points in the lanes: each channel's taps come from separate cache lines, so every
+// channel costs the same. With channels in the lanes, channels share lines, but slabs and lists
+// must be made first.
 std::optional<Plan> PlanDirect(const Params& p, const Choice& choice) {
   const auto& s = p.shape;
   const PointGathers gathers = GatheredGridGrad2D(p, choice);
@@ -360,12 +360,12 @@ std::optional<Plan> PlanDirect(const Params& p, const Choice& choice) {
   return Plan{{.way = gathers}};
 }
 
-// True if an image has too few points for the path that would serve it otherwise: padded planes, or
-// with more channels a slab or packed cells. 16-bit types have slabs only. Without these paths,
-// bicubic and 16-bit points are added channel by channel; a slab adds all channels at once.
+// Whether an image has too few points for the path that would serve it otherwise: "padded", or with
+// more channels "slab" or "packed". 16-bit types have only slabs. Without these paths, bicubic and
+// 16-bit points are added channel by channel; a slab adds all channels at once.
 bool HasFewPoints(const ops::GridSampler2DShape& s) {
   constexpr int64_t kMost = 15;
-  constexpr int64_t kFewChannels = 4;  // fill no vector of a slab
+  constexpr int64_t kFewChannels = 4;  // no vector of a slab is full
   constexpr int64_t kMostBesideSlabs = 64;
   constexpr int64_t kMostBicubic = 32;         // in all channels
   constexpr int64_t kMostNarrowNearest = 256;  // in all channels
@@ -383,7 +383,7 @@ bool HasFewPoints(const ops::GridSampler2DShape& s) {
 std::optional<Plan> PlanJoined(const Params& p, const Choice& choice) {
   const auto& s = p.shape;
   const bool nearest = s.interpolation == ops::Interpolation::kNearest;
-  constexpr int64_t kLeastNarrow = 8;  // images; beside this, 16-bit types have only slabs
+  constexpr int64_t kLeastNarrow = 8;  // images; otherwise 16-bit types have only slabs
   const bool narrow = base::DTypeSize(s.dtype) == 2;
   if (IsExtended(s)) return std::nullopt;
   const bool pays = narrow ? StagedImages(s) > 0 && s.n >= kLeastNarrow : JoiningPays(s);
@@ -395,7 +395,7 @@ std::optional<Plan> PlanJoined(const Params& p, const Choice& choice) {
       (!HasJoinedPairs(s, p.grid_grad_stride) || !(nearest || ServesPairs(s, p.input_stride)))) {
     return std::nullopt;
   }
-  // Several threads share an image's slabs, but one alone makes 16-bit sums of whole images.
+  // Threads can share the slabs of an image; one thread alone makes 16-bit sums of an image.
   const bool shares =
       !narrow || s.n >= runtime::NumThreads() || s.c <= kMaxPaddedChannels || IsBelowGrain(s);
   if (!choice.ByName() && !(shares && HasFewPoints(s))) return std::nullopt;
@@ -403,12 +403,12 @@ std::optional<Plan> PlanJoined(const Params& p, const Choice& choice) {
   return Plan{{.way = JoinedGeometry{GatheredGridGrad2D(p, choice), grain}}};
 }
 
-// Up to so many owners look at all points themselves, which costs a quarter of adding one.
+// Up to so many owners look at all points, which costs a quarter of adding a point.
 constexpr int64_t kMostOnPoints = 3;
-// Beyond so many, looking at the codes costs more than a slab's lists.
+// With more slabs, looking at the codes costs more than making the lists of "slab".
 constexpr int64_t kMostStrips = 8;
 
-// Whole channels of rows.
+// Cuts an image into slabs of rows, with all channels.
 OwnedParts CutRows(const ops::GridSampler2DShape& s, int64_t wanted) {
   OwnedParts parts = {.group_channels = s.c};
   parts.slabs = std::min({wanted, s.h, OwnedParts::kMostCoded});
@@ -419,8 +419,8 @@ OwnedParts CutRows(const ops::GridSampler2DShape& s, int64_t wanted) {
   return parts;
 }
 
-// With more channels than this, pixel-major order is faster, because all channels are added at
-// once; unless points are so few that making the order costs more.
+// With more channels, "slab" is faster, because it adds all channels at once. If there are more
+// pixels per point, making the slab costs more.
 constexpr int64_t kMaxNearestChannels = 4;
 constexpr int64_t kNearestPixelsPerPoint = 32;
 
@@ -430,7 +430,7 @@ std::optional<Plan> PlanOwnedNearest(const Params& p, const Choice& choice) {
   if (!p.want_input_grad || base::DTypeSize(s.dtype) < 4 || !HasDenseRows(s, p.input_grad_stride)) {
     return std::nullopt;
   }
-  // Images that the threads cannot share evenly are cut.
+  // Images are cut only if threads cannot share whole images evenly.
   const bool even = s.n % threads == 0 || s.n >= 4 * int64_t{threads} || IsBelowGrain(s);
   const int64_t wanted = s.n < threads ? (threads + s.n - 1) / s.n : 2;
   OwnedParts parts = CutRows(s, even ? 1 : wanted);
@@ -441,8 +441,8 @@ std::optional<Plan> PlanOwnedNearest(const Params& p, const Choice& choice) {
   return OwnedPlan<Plan>(s, parts);
 }
 
-// Serves only extended paddings and sparse points. In bicubic mode images are not cut: images and
-// groups of channels must suffice for the threads.
+// Plans "owned" for extended paddings and sparse points. Bicubic images are not cut: images and
+// groups of channels must be enough for the threads.
 std::optional<Plan> PlanOwnedImages(const Params& p, const Choice& choice) {
   if (!p.want_input_grad || !HasShortOffsets(p.shape, p.input_grad_stride) ||
       (WantsSlopes(p) && !GathersGridGrad(p))) {
@@ -480,8 +480,8 @@ std::optional<Plan> PlanPadded(const Params& p, const Choice& choice) {
       {.workspace_size = static_cast<uint64_t>(g.slots * g.image) * sizeof(float), .way = g}};
 }
 
-// One thread adds this many points to packed cells (a pixel counts an eighth of a point) in the
-// time that several threads need to divide them into strips.
+// One thread adds so many points to packed cells in the time that several threads need to sort them
+// into strips. A pixel counts an eighth of a point.
 constexpr int64_t kMostUnsharedPoints = 6 << 10;
 
 std::optional<Plan> PlanPacked(const Params& p, const Choice& choice) {
@@ -495,14 +495,14 @@ std::optional<Plan> PlanPacked(const Params& p, const Choice& choice) {
   PackedGeometry g = {};
   g.slots = static_cast<int>(std::min<int64_t>(threads, s.n));
   g.pitch = s.w + 2;
-  // Rows about a multiple of 4 KiB apart are slow: see PitchFor(), which keeps a larger distance
-  // than two cells need.
+  // Rows about a multiple of 4 KiB apart are slow: see PitchFor(). Here two cells of distance are
+  // enough.
   while ((g.pitch * sizes.cell + 128) % 4096 < 256) ++g.pitch;
   const int64_t bytes = (s.h + 3) * g.pitch * sizes.cell;
   constexpr int64_t kMostBytes = int64_t{4} << 31;  // 32 bits count a slot's elements
   if (bytes >= kMostBytes) return std::nullopt;
   const bool shared = s.n < threads && s.n * (s.oh * s.ow + s.h * s.w / 8) > kMostUnsharedPoints;
-  // Few points are not worth a copy of the image.
+  // A copy of the image pays only with enough points.
   const bool pays =
       s.c > kMaxPaddedChannels && !shared && bytes <= L2CacheBytes() && HasPointsForCopies(s);
   if (!choice.ByName() && !pays) return std::nullopt;
@@ -529,14 +529,14 @@ std::optional<Plan> PlanSlab(const Params& p, const Choice& choice) {
     const int64_t tasks = g.by_image ? s.n : g.images * g.blocks.count * g.strips;
     g.slots = static_cast<int>(std::min<int64_t>(threads, tasks));
     BookWorkspace(p, sizes, choice, &g);
-  } else {  // nearest without inputGrad: zeros, no scratch
+  } else {  // nearest without inputGrad: only zeros, no scratch
     g.slots = static_cast<int>(std::min<int64_t>(threads, s.n));
   }
   const auto images = static_cast<uint64_t>(ImagesInScratch(g));
   return Plan{{.workspace_size = g.image_offset + images * g.image_bytes, .way = g}};
 }
 
-// Best first; the last one serves everything but extended paddings.
+// Best first; the last path serves everything but extended paddings.
 constexpr std::array<base::PathRow<Params, Plan>, Plan::kPaths.size()> kPathRows = {{
     {"direct", PlanDirect},
     {"joined", PlanJoined},
@@ -560,8 +560,8 @@ bool IsEachVolumeSmall(ops::GridSampler3DShape s) {
   return IsBelowGrain(s);
 }
 
-// One volume at a time is cut into a slab of planes for each thread. With too few planes, idle
-// threads cost more than vectors of channels gain.
+// Whether "blocks" pays. One volume at a time is cut into a slab for each thread. With too few
+// planes, idle threads cost more than vectors of channels gain.
 bool UseBlocks(const VolumeParams& p) {
   const auto& s = p.shape;
   if (!BlocksPay(s)) return false;
@@ -587,7 +587,7 @@ std::optional<VolumePlan> PlanBlocks(const VolumeParams& p, const Choice& choice
   return VolumePlan{{.workspace_size = static_cast<uint64_t>(bytes), .way = blocks}};
 }
 
-// None if offsets inside a channel of input do not fit 32 bits.
+// Returns no gathers if offsets in a channel of input do not fit 32 bits.
 std::optional<PointGathers> GridGradOf(const VolumeParams& p) {
   const auto& s = p.shape;
   const bool reads_input = p.want_grid_grad && s.interpolation != ops::Interpolation::kNearest;

@@ -1,7 +1,7 @@
-// Grid sampling with a point in each lane of a vector. Taps are gathered channel by channel, from
-// the images or volumes or from framed copies of small images on the stack: no slab, no workspace.
-// Longer than other files: its three interpolations share the loops over points and channels, and
-// the windows.
+// Path "direct": each lane of a vector has one point. Taps are gathered channel by channel, from
+// the tensors or from framed copies of small images on the stack. No slab, no workspace. The
+// file is long because three interpolations share the loops over points and channels, and the
+// windows.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/grid_sampler/grid_sampler_direct.cc"
 #include "cpu/vector/highway.h"
@@ -24,8 +24,8 @@ HWY_BEFORE_NAMESPACE();
 namespace portacl::cpu::HWY_NAMESPACE {
 namespace {
 
-// A small image with a frame of cells that add nothing, on the stack. Bilinear points that have
-// been clipped to the frame have all four taps in it, and need no masks near the edges.
+// A copy of a small image on the stack, with a frame of cells that add nothing. After clipping, a
+// bilinear point has all four taps in it, so points near edges need no masks.
 //
 //   . . . . . . .
 //   . . . . . . .      Two cells of -0 on each side: with a weight of +0 or more, a fused
@@ -41,14 +41,14 @@ class PaddedImage {
   static constexpr int64_t kMostCells = 18432 / sizeof(F);
 
  public:
-  // Whether the image, with all its channels, has room, and padding is by clipping.
+  // Whether all channels of the image fit and padding clips coordinates.
   static bool Serves(const ops::GridSampler2DShape& s) {
     const int64_t rows = s.h + 2 * kFrame;
     return s.padding != ops::Padding::kReflection && !ops::IsExtended(s) && rows <= kMostCells &&
            s.w + 2 * kFrame <= kMostCells / rows && s.c <= kMostCells / (rows * (s.w + 2 * kFrame));
   }
 
-  // `image` has dense rows.
+  // The rows of `image` must be dense.
   template <class T>
   PaddedImage(const ops::GridSampler2DShape& s, const T* image, int64_t channel_stride,
               int64_t row_stride)
@@ -64,12 +64,12 @@ class PaddedImage {
     }
   }
 
-  // Pixels of a channel with its frame.
+  // First cell of channel 0, with its frame; elements of a channel and of a row.
   const F* cells() const { return cells_; }
   int64_t plane() const { return plane_; }
   int64_t pitch() const { return pitch_; }
 
-  // Where the pixels at whole coordinates on the image or its frame are.
+  // Returns the offsets of the cells at whole coordinates on the image or its frame.
   HWY_INLINE hn::Vec<IndexTag<D>> OffsetsOf(V x, V y) const {
     const D d;
     const hn::Vec<IndexTag<D>> at =
@@ -77,7 +77,7 @@ class PaddedImage {
     return hn::Add(at, hn::Set(IndexTag<D>(), static_cast<int32_t>(kFrame * (pitch_ + 1))));
   }
 
-  // A coordinate without NaN, where padding puts it or, of zeros, at the frame.
+  // Clips a coordinate (not NaN) to the image or, for zeros padding, to the frame.
   static HWY_INLINE V ClipTo(const AxisExtent<F>& axis, ops::Padding padding, V at) {
     const D d;
     const bool zeros = padding == ops::Padding::kZeros;
@@ -105,10 +105,10 @@ class PaddedImage {
   HWY_ALIGN F cells_[kMostCells];
 };
 
-// Each sum starts from +0 and takes its taps in order, one fused multiply-add each. Taps outside
-// count as -0 with a weight of +0 or more, which leaves every sum as it is. kPairs: see TapSource.
-// kJoined: several images of few points count as one; its point p is point p % points of image p /
-// points.
+// Samples points. Each sum starts from +0 and takes its taps in order, each by one fused
+// multiply-add. Taps outside count as -0 with a weight of +0 or more, which leaves a sum as it is.
+// kPairs: see TapSource. kJoined: several small images count as one, and its point p is point p %
+// points of image p / points.
 template <class Params, class T, Interpolation kInterpolation, bool kPairs, bool kJoined>
 class DirectSampling {
   using F = base::ComputeType<T>;
@@ -128,15 +128,15 @@ class DirectSampling {
     if constexpr (kJoined) joined_.Prepare(p.shape, p.input_stride[0], p.output_stride, output_at_);
   }
 
-  // Points [first, last) of image or volume n.
+  // Samples points [first, last) of image or volume n.
   void Run(int64_t n, int64_t first, int64_t last) const {
     if constexpr (kInterpolation == Interpolation::kBilinear && kAxes == 2 && kPairs && !kJoined) {
-      // The copy is a small part of the points' work.
+      // Such a copy costs little beside the points.
       if (2 * (last - first) >= p_.shape.h * p_.shape.w && PaddedImage<F>::Serves(p_.shape)) {
         return RunPadded(n, first, last);
       }
     }
-    // A copy that no call below can change: it need not be read anew for each vector.
+    // A local copy: no call below can change it, so it is not read again for each vector.
     const Source source = source_;
     Trial window_trial;
     Trial inside_trial;
@@ -153,24 +153,24 @@ class DirectSampling {
   }
 
  private:
-  // A vector of points of an image or volume: of `count` the results are written.
+  // A vector of points of an image or volume; `count` results are written.
   struct Points {
     const T* input;
     T* output;
     int64_t channels;
-    int64_t input_step;  // from channel to channel
+    int64_t input_step;  // elements between channels
     int64_t output_step;
     int64_t first = 0;
     int64_t count = 0;
-    bool dense = false;  // a whole vector; its results follow each other
-    // Of joined images, each lane's image and, if results are not dense, result: offsets.
+    bool dense = false;  // a whole vector of adjacent results
+    // Only for joined images: offsets of each lane's image and, if not `dense`, of its result.
     const int32_t* image = nullptr;
     const int64_t* result = nullptr;
 
     const T* ChannelOf(int64_t c) const { return input + c * input_step; }
   };
 
-  // Calls each(points, x, y, z) for vectors of points and their place in the grid.
+  // Calls each(points, x, y, z) for vectors of points; x, y, z are their grid coordinates.
   template <class Each>
   HWY_INLINE void ForPoints(const Source& source, int64_t n, int64_t first, int64_t last,
                             const Each& each) const {
@@ -209,7 +209,7 @@ class DirectSampling {
 
   // ---- results ----------------------------------------------------------------------------------
 
-  // Writes sample(c) for every channel.
+  // Writes sample(c) of every channel c to output.
   template <class Sample>
   HWY_INLINE void ForChannels(const Points& points, const Sample& sample) const {
     const D d;
@@ -232,13 +232,13 @@ class DirectSampling {
     }
   }
 
-  // Hardware prefetchers follow some 32 pages at a time, and images are read as well. With more
-  // channels than this, results are prefetched a kilobyte ahead.
+  // With more channels, results are prefetched a kilobyte ahead. Hardware prefetchers follow only
+  // some 32 pages, and images are read as well.
   static constexpr int64_t kMostStreams = 16;
   static constexpr auto kFetchAhead = static_cast<int64_t>(1024 / sizeof(T));
 
-  // From this number of channels on, finding and reading a window costs less than fast gathers. In
-  // volumes windows pay only if gathers are slow.
+  // From so many channels on, a window costs less than fast gathers. For volumes, windows pay only
+  // if gathers are slow.
   static constexpr int64_t kWindowChannels = kInterpolation == Interpolation::kNearest ? 3 : 2;
   static constexpr bool kHasWindows = kHasFloatWindows && std::is_same_v<T, float>;
 
@@ -276,7 +276,7 @@ class DirectSampling {
         });
   }
 
-  // If many vectors have points near an edge: no branch for these, nor for clipped points.
+  // Samples without a branch for points near edges: faster if many vectors have such points.
   HWY_INLINE void ClippedLinear(const Source& source, const Points& points, V grid_x,
                                 V grid_y) const {
     const D d;
@@ -295,8 +295,8 @@ class DirectSampling {
         });
   }
 
-  // Clips coordinates to the image and the frame around it. False if x or y is NaN, or if they are
-  // infinite with different signs.
+  // Clips coordinates to the image and the frame around it. Returns false if x or y is NaN, or if
+  // both are infinite with different signs.
   static HWY_INLINE bool Clip(const PointGeometry<F>& geometry, V grid_x, V grid_y, V& x, V& y) {
     const D d;
     x = Unpadded(d, grid_x, geometry.x, geometry.rule);
@@ -307,7 +307,7 @@ class DirectSampling {
     return usable;
   }
 
-  // By value: points that others know the address of are written to memory for each vector.
+  // Points come by value: if their address escaped, every vector would be written to memory.
   HWY_NOINLINE void AnyLinear(Points points, V x, V y, V z) const {
     const D d;
     const V nan = hn::Set(d, std::numeric_limits<F>::quiet_NaN());
@@ -347,7 +347,7 @@ class DirectSampling {
               });
   }
 
-  // gather(c, plane, nw, ne, sw, se) reads a plane's taps of located points.
+  // Sums the taps of located points. gather(c, plane, nw, ne, sw, se) reads the taps of a plane.
   template <class Gather, class Finish>
   HWY_INLINE void SumLinear(const Points& points, const Axes<V>& at, const Gather& gather,
                             const Finish& finish) const {
@@ -379,15 +379,15 @@ class DirectSampling {
 
   // ---- nearest ----------------------------------------------------------------------------------
 
-  // Coordinates at which points sample, not yet rounded; lanes that sample nothing lie nowhere.
-  // `instead`: the value of points that hit no element.
+  // Computes the coordinates at which points sample, not yet rounded. Points without an element get
+  // kNowhere, and `instead` is their value.
   HWY_INLINE void LocateNearest(const Source& source, V& x, V& y, V& z, V& instead) const {
     const D d;
     instead = hn::Zero(d);
     const PointRule& rule = source.geometry.rule;
     if (rule.padding == ops::Padding::kZeros && rule.clips()) {
-      // No branch for points near the edges. A sum of coordinates is NaN if one is NaN, and may be
-      // NaN if two are infinite.
+      // This needs no branch for points near edges. The sum of coordinates is NaN if one is NaN; it
+      // may also be NaN if two are infinite.
       const auto& geometry = source.geometry;
       x = Unpadded(d, x, geometry.x, geometry.rule);
       y = Unpadded(d, y, geometry.y, geometry.rule);
@@ -490,7 +490,7 @@ class DirectSampling {
             [&](size_t tap) PORTACL_INLINE_LAMBDA { return hn::Load(d, weight[tap]); });
   }
 
-  // Points that have all taps inside.
+  // Sums points that have all taps inside.
   template <class Weight>
   HWY_INLINE void SumRows(const Source& source, const Points& points, VI first,
                           const Weight& weight) const {
@@ -510,8 +510,8 @@ class DirectSampling {
     });
   }
 
-  // Weights of taps outside may be negative: they are replaced by 0, unless the padding is a
-  // constant. Points of the mask `none` get the value `instead`.
+  // Sums points anywhere. Weights of taps outside may be negative, so they become 0, except with
+  // constant padding. Points in the mask `none` get the value `instead`.
   HWY_NOINLINE void AnyCubic(Points points, V x, V y, V z, hn::Mask<D> none, V instead,
                              Group* taps) const {
     IndexCubic(source_.geometry, Axes(x, y, z), 0, taps);
@@ -549,7 +549,7 @@ class DirectSampling {
 template <class T, bool kPairs, bool kJoined, class Params>
 void SampleBy(const Params& p, const PointChunks& chunks) {
   WithInterpolation(p.shape.interpolation, [&](auto mode) {
-    // Nearest reads no pairs of volumes.
+    // Nearest reads no pairs from volumes.
     constexpr bool kReads = kPairs && (kAxesOf<Params> == 2 || mode != Interpolation::kNearest);
     RunOverChunks<DirectSampling<Params, T, mode, kReads, kJoined>>(p, chunks);
   });

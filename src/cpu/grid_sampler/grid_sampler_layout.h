@@ -1,5 +1,5 @@
-// Plain data that the grid sampler kernels of every instruction set share, on images and volumes:
-// coordinates' constants, strides of points, limits, pieces of work, and the slabs' geometry.
+// Plain data for the kernels of the grid sampler, the same for every instruction set: constants of
+// coordinates, strides, limits, pieces of work, and points of a slab.
 #ifndef PORTACL_CPU_GRID_SAMPLER_LAYOUT_H_
 #define PORTACL_CPU_GRID_SAMPLER_LAYOUT_H_
 
@@ -15,20 +15,20 @@
 
 namespace portacl::cpu {
 
-// Points are handled in groups of this many: a vector of floats on AVX-512.
+// The kernels compute points in groups of 16: one AVX-512 vector of floats.
 inline constexpr size_t kGroup = 16;
 
-// Coordinate of points that touch nothing: no tap of it lies inside an image (bicubic: NaN).
+// Points without taps get this coordinate: all taps around it are outside. Bicubic points get NaN.
 inline constexpr int kNowhere = -4;
 
-// The constants of an axis' coordinates, in the arithmetic type.
+// Constants that turn one axis' grid coordinate into pixels. F is the arithmetic type.
 template <class F>
 struct AxisExtent {
-  F size;             // extent
-  F last;             // extent - 1
+  F size;             // pixels on the axis
+  F last;             // index of the last pixel
   F pixels_per_unit;  // d pixel / d x
-  F lo;               // reflection's first mirror
-  F span;             // distance of its mirrors
+  F lo;               // first mirror of reflection padding
+  F span;             // distance between the two mirrors
 };
 
 struct PointRule {
@@ -36,10 +36,10 @@ struct PointRule {
   bool align_corners;
   bool bicubic;
   bool replaces_outside;
-  double fill;           // what taps outside hold, and points without taps
-  double outside_value;  // of points outside, which the rule replaces
+  double fill;           // value of taps outside the image, and of points without taps
+  double outside_value;  // value of points outside the grid's range, if replaces_outside
 
-  // Whether padding is by clipping coordinates to the image or to a frame around it.
+  // Whether padding clips coordinates: to the image (border) or to a frame around it (zeros).
   bool clips() const {
     return (padding == ops::Padding::kZeros || padding == ops::Padding::kBorder) &&
            !replaces_outside;
@@ -82,11 +82,11 @@ VolumeGeometry<F> PointGeometryOf(const ops::GridSampler3DShape& s) {
   return {PointGeometryOf<F>(plane), AxisExtentOf<F>(s.d, s.align_corners)};
 }
 
-// How one channel's image or volume lies in memory: offsets that vectors of 32-bit integers can
-// hold. An image is a volume of one plane, and a column of pixels has dense rows.
+// Extents and strides of one channel's image or volume; 32 bits hold every offset. An image is a
+// volume of one plane. An image of width 1 has pixel stride 1.
 struct VolumeStrides {
   int32_t depth, height, width;
-  int32_t plane, row, pixel;  // strides; 0 of an axis with one element
+  int32_t plane, row, pixel;  // in elements; 0 if the axis has one element
 };
 
 inline VolumeStrides VolumeStridesOf(const ops::GridSampler2DShape& s,
@@ -108,7 +108,7 @@ inline VolumeStrides VolumeStridesOf(const ops::GridSampler3DShape& s,
           step(s.d, stride[2]),      step(s.h, stride[3]),      step(s.w, stride[4])};
 }
 
-// Of an image or volume without gaps and of less than 2^31 elements.
+// Returns the strides of a dense image or volume, which must have less than 2^31 elements.
 inline VolumeStrides DenseVolume(const ops::GridSampler2DShape& s) {
   return VolumeStridesOf(s, {0, 0, s.w, 1});
 }
@@ -118,29 +118,29 @@ inline VolumeStrides DenseVolume(const ops::GridSampler3DShape& s) {
   return {static_cast<int32_t>(s.d), static_cast<int32_t>(s.h), width, plane, width, 1};
 }
 
-// The first line, plane or row, of slab `slab`.
+// Returns the first line of slab `slab`: a row of an image or a plane of a volume.
 inline int64_t FirstLine(int64_t lines, int64_t slab, int64_t slabs) {
   return lines * slab / slabs;
 }
 inline int64_t LinesOf(const ops::GridSampler2DShape& s) { return s.h; }
 inline int64_t LinesOf(const ops::GridSampler3DShape& s) { return s.d; }
 
-// Axes of a call's points, by its parameters: 2 of images, 3 of volumes.
+// The number of a point's coordinates: 2 if Params is for images, 3 for volumes.
 template <class Params>
 inline constexpr int kAxesOf = int{std::tuple_size_v<decltype(Params::grid_stride)>} - 2;
 
 inline int64_t PointsOf(const ops::GridSampler2DShape& s) { return s.oh * s.ow; }
 inline int64_t PointsOf(const ops::GridSampler3DShape& s) { return s.od * s.oh * s.ow; }
 
-// Where the points of one image or volume lie in a tensor (n, c, [od,] oh, ow) or (n, [od,] oh, ow,
-// axes).
+// Strides, in elements, of the points of one image or volume. The tensor is (n, c, [od,] oh, ow) or
+// (n, [od,] oh, ow, axes).
 struct PointStrides {
   int64_t row_stride;
   int64_t pixel_stride;
   int64_t channel_stride;
   int64_t row_points;        // ow
   bool flat;                 // point p is at p * pixel_stride
-  int64_t plane_points = 0;  // of a volume: oh * ow
+  int64_t plane_points = 0;  // oh * ow of a volume; 0 for an image
   int64_t plane_stride = 0;
 
   int64_t OffsetOf(int64_t point) const {
@@ -154,7 +154,7 @@ struct PointStrides {
   }
 };
 
-// Of a tensor with these strides: the points' axes begin with `first_axis`.
+// Returns the strides of a tensor's points. The axes [od,] oh, ow begin at `first_axis`.
 template <class Shape, size_t kRank>
 PointStrides PointStridesOf(const Shape& s, const std::array<int64_t, kRank>& stride,
                             size_t first_axis, size_t channel_axis) {
@@ -171,29 +171,29 @@ PointStrides PointStridesOf(const Shape& s, const std::array<int64_t, kRank>& st
   return points;
 }
 
-// Of (n, [od,] oh, ow, axes): grid and gridGrad.
+// Returns the strides of the points of grid or gridGrad: (n, [od,] oh, ow, axes).
 template <class Shape, size_t kRank>
 PointStrides GridPointsOf(const Shape& s, const std::array<int64_t, kRank>& stride) {
   return PointStridesOf(s, stride, 1, kRank - 1);
 }
 
-// Of (n, c, [od,] oh, ow): output and gradOutput.
+// Returns the strides of the points of output or gradOutput: (n, c, [od,] oh, ow).
 template <class Shape, size_t kRank>
 PointStrides ValuePointsOf(const Shape& s, const std::array<int64_t, kRank>& stride) {
   return PointStridesOf(s, stride, 2, 1);
 }
 
-// Whether a grid's points, and each one's coordinates, follow each other.
+// Whether the points of an image or volume, and the coordinates of each point, lie without gaps.
 inline bool HasDensePoints(const PointStrides& at, int64_t axes) {
   return at.flat && at.pixel_stride == axes && at.channel_stride == 1;
 }
 inline bool HasDensePairs(const PointStrides& at) { return HasDensePoints(at, 2); }
 
-// Channels of a block, each a lane. (Points have kGroup.)
+// Channels of a full block. Each channel of a block has one lane of the vectors.
 inline constexpr int kBlockChannels = 16;
 
-// How channels are cut into blocks: all have kBlockChannels lanes, only the last one has as few of
-// 4, 8 and kBlockChannels as it needs.
+// Cuts channels into blocks of kBlockChannels lanes. The last block has 4, 8 or kBlockChannels
+// lanes, the fewest that hold its channels.
 struct ChannelBlocks {
   int64_t channels;
   int64_t count;
@@ -208,7 +208,7 @@ struct ChannelBlocks {
   }
   int MostLanes() const { return LanesOf(0); }
 
-  // Calls f with the lanes of `block` as a constant.
+  // Calls f with LanesOf(block) as a compile-time constant.
   template <class Function>
   void WithLanes(int64_t block, const Function& f) const {
     switch (LanesOf(block)) {
@@ -226,34 +226,34 @@ inline ChannelBlocks CutChannels(int64_t channels) {
   return {channels, (channels + kBlockChannels - 1) / kBlockChannels};
 }
 
-// True if points exist, every index of an axis is exact in float (24 bits) and planes and points
-// can be numbered in 32 bits.
+// Whether the kernels can serve an image: it has points, float holds every index of an axis, and 32
+// bits number the pixels and the points.
 inline bool ServesPlane(const ops::GridSampler2DShape& s) {
   constexpr int64_t kMaxExtent = int64_t{1} << 24;
   constexpr int64_t kMaxPlane = int64_t{1} << 30;
   if (s.oh == 0 || s.ow == 0 || s.h > kMaxExtent || s.w > kMaxExtent) return false;
   if (s.oh > kMaxPlane || s.ow > kMaxPlane) return false;
-  // Two lists may hold a point, and their positions are counted in 32 bits as well.
+  // Two strips may list the same point, and 32 bits also number the entries of all lists.
   return s.h * s.w <= kMaxPlane && s.oh * s.ow < kMaxPlane;
 }
 
-// Rows of pixels one after the other, at offsets that vectors of 32-bit integers can hold.
+// Whether pixels of a row are adjacent, and 32 bits hold the offset of every pixel.
 inline bool HasDenseRows(const ops::GridSampler2DShape& s, const std::array<int64_t, 4>& stride) {
   constexpr int64_t kMost = int64_t{1} << 31;
   return stride[3] == 1 && stride[2] >= 0 && stride[2] < kMost &&
          (s.h - 1) * stride[2] + s.w - 1 < kMost;
 }
 
-// Whether GatherPairs() can read the planes: their rows are dense, and the offsets of 16-bit types
-// are counted in bytes.
+// Whether GatherPairs() can read two neighbours of a row at once. Rows must be dense. Offsets of
+// 16-bit types are counted in bytes, so their limit is half as large.
 inline bool ServesPairs(const ops::GridSampler2DShape& s, const std::array<int64_t, 4>& stride) {
   constexpr int64_t kMost = int64_t{1} << 30;
   return s.w >= 2 && HasDenseRows(s, stride) &&
          (base::DTypeSize(s.dtype) != 2 || (s.h - 1) * stride[2] + s.w - 1 < kMost);
 }
 
-// Decides whether a vector of points is tested for a property that makes it faster. If several
-// tests in a row have failed, as at random points, only every eighth vector is tested.
+// Decides whether to test a vector of points for a property that makes it faster. After four
+// failures in a row, as at random points, only every eighth vector is tested.
 class Trial {
   static constexpr int32_t kMostFailures = 4;
   static constexpr int32_t kPause = 8;
@@ -270,13 +270,13 @@ class Trial {
   int32_t pause_ = 0;
 };
 
-// Images of few points may be joined: points are numbered through all images, so a vector or a
-// batch of up to kJoinedBatch points may continue in the next image.
+// Small images may be joined: points are numbered across images. So a vector, or a batch of up to
+// kJoinedBatch points, may hold points of several images.
 inline constexpr int64_t kMostJoinedPoints = 128;
 inline constexpr int64_t kJoinedBatch = 64;
 
-// True if separate images would leave many of the 16 lanes of a vector empty. To prepare joined
-// images takes as long as some vectors.
+// Whether joining images saves at least 8 vectors of points. Separate images would leave lanes
+// empty; joined images cost as much preparation as some vectors.
 inline bool JoiningPays(const ops::GridSampler2DShape& s) {
   constexpr int64_t kSize = int64_t{kGroup};
   const int64_t points = s.oh * s.ow;
@@ -285,20 +285,20 @@ inline bool JoiningPays(const ops::GridSampler2DShape& s) {
   return points <= kMostJoinedPoints && apart >= joined + 8;
 }
 
-// Sums of 16-bit types rounded at a time: of one channel of whole images.
+// At most so many float sums of a 16-bit type are kept before they are rounded.
 inline constexpr int64_t kStagedElements = 8192;
 
-// How many images these are; 0 if they are too large or have too many points.
+// How many whole images one channel's kStagedElements sums hold; 0 if an image is too large.
 inline int64_t StagedImages(const ops::GridSampler2DShape& s) {
   return std::min(kJoinedBatch / (s.oh * s.ow), kStagedElements / (s.h * s.w));
 }
 
-// Whether all points of a grid, or of gridGrad, follow each other.
+// Whether the points of all images of grid or gridGrad lie without gaps.
 inline bool HasJoinedPairs(const ops::GridSampler2DShape& s, const std::array<int64_t, 4>& stride) {
   return stride[0] == 2 * s.oh * s.ow && HasDensePairs(GridPointsOf(s, stride));
 }
 
-// Whether offsets from the image of a batch's first point reach all of its last point's image.
+// Whether 32-bit offsets from the first image of a batch reach every pixel of its last image.
 inline bool HasJoinedImages(const ops::GridSampler2DShape& s,
                             const std::array<int64_t, 4>& stride) {
   constexpr int64_t kMost = int64_t{1} << 29;
@@ -306,21 +306,21 @@ inline bool HasJoinedImages(const ops::GridSampler2DShape& s,
          (s.h - 1) * stride[2] + s.w - 1 < kMost;
 }
 
-// Whether points are so few that gathering their taps costs less than rearranging the images.
+// Whether gathering the taps of so few points costs less than copying the images to slabs.
 inline bool IsSparse(const ops::GridSampler2DShape& s, int64_t pixels_per_point = 16) {
   return s.oh * s.ow * pixels_per_point <= s.h * s.w;
 }
 
-// Pieces of work of a loop over all images' points that may be computed in any order.
+// How a loop over the points of all images is cut into chunks. Chunks may run in any order.
 struct PointChunks {
   int64_t images;
-  int64_t points;        // of an image
+  int64_t points;        // of one image
   int64_t chunk_points;  // multiple of kGroup
-  int64_t chunks;        // of an image
+  int64_t chunks;        // of one image
   int64_t grain;         // chunks that are worth a thread
 };
 
-// `work` of a chunk and of a thread: points x channels.
+// Returns chunks of about `chunk_work`. A thread gets `thread_work`. Work is points x channels.
 inline PointChunks ChunksOf(int64_t images, int64_t points, int64_t channels, int64_t chunk_work,
                             int64_t thread_work) {
   constexpr int64_t kSize = int64_t{kGroup};
@@ -334,35 +334,35 @@ inline PointChunks ChunksOf(int64_t images, int64_t points, int64_t channels, in
   return chunks;
 }
 
-// A point in each lane of a vector, its taps gathered straight from the images or volumes, without
-// a workspace. In both directions.
+// Each lane of a vector has one point; its taps are gathered from the tensors. There is no
+// workspace. Serves the function and its gradients.
 struct PointGathers {
   PointChunks chunks;
   bool pairs;   // two taps of a row are read as a pair
-  bool joined;  // of images: one after the other, so that a vector holds points of several
+  bool joined;  // a vector may hold points of several images
 };
 
 inline PointChunks PointChunksOf(const ops::GridSampler2DShape& s) {
   return ChunksOf(s.n, s.oh * s.ow, s.c, 4096, 16384);  // some 3 and 12 us
 }
 
-// The images as a single one: each point reads lines of its own.
+// Returns chunks of joined images: smaller, because each point reads cache lines of its own.
 inline PointChunks JoinedChunksOf(const ops::GridSampler2DShape& s) {
   return ChunksOf(1, s.n * s.oh * s.ow, s.c, 512, 512);  // some 6 us
 }
 
-// Threads take whole images if that shares the work evenly, or if an image is too little work to
-// pay for the barriers between its stages (some 10 us each). The more threads share an image's
-// stages, the longer they wait for each other: eight threads wait a quarter of the time.
+// Whether each thread takes whole images. True if that shares the work evenly, or if an image is
+// too small to pay for barriers between its stages (some 10 us each). Threads that share a stage
+// wait for each other: eight threads wait a quarter of the time.
 inline bool ByImage(const ops::GridSampler2DShape& s, int threads) {
   if (s.n < threads) return false;
-  const int64_t turns = (s.n + threads - 1) / threads * threads;  // images that there is room for
+  const int64_t turns = (s.n + threads - 1) / threads * threads;  // n rounded up to full turns
   if ((turns - s.n) * 32 <= std::min(threads, 8) * turns) return true;
   return (s.oh * s.ow + s.h * s.w) * s.c < 200'000;
 }
 
-// True if points exist, every index of an axis is exact in float (24 bits) and points can be
-// numbered in 32 bits.
+// Whether the kernels can serve a volume: it has points, float holds every index of an axis, and 32
+// bits number the points.
 inline bool ServesVolume(const ops::GridSampler3DShape& s) {
   constexpr int64_t kMaxExtent = int64_t{1} << 24;
   constexpr int64_t kMaxPoints = int64_t{1} << 30;
@@ -372,7 +372,7 @@ inline bool ServesVolume(const ops::GridSampler3DShape& s) {
          s.oh <= kMaxPoints / s.ow && s.od <= kMaxPoints / (s.oh * s.ow);
 }
 
-// Whether VolumeStridesOf() holds the strides of a channel, and the offset of each of its elements.
+// Whether 32 bits hold a channel's strides, in VolumeStridesOf(), and the offset of each element.
 inline bool HasShortOffsets(const ops::GridSampler3DShape& s,
                             const std::array<int64_t, 5>& stride) {
   constexpr int64_t kMost = int64_t{1} << 31;
@@ -396,8 +396,8 @@ inline bool HasShortOffsets(const ops::GridSampler2DShape& s,
   return HasShortOffsets(volume, {stride[0], stride[1], 0, stride[2], stride[3]});
 }
 
-// Whether GatherPairs() can read the rows: elements side by side, forward, and the offsets of
-// 16-bit types counted in bytes.
+// Whether GatherPairs() can read two neighbours of a row at once. Elements must be adjacent and
+// strides not negative. Offsets of 16-bit types are counted in bytes.
 inline bool ServesVolumePairs(const ops::GridSampler3DShape& s,
                               const std::array<int64_t, 5>& stride) {
   constexpr int64_t kMost = int64_t{1} << 30;
@@ -408,42 +408,42 @@ inline bool ServesVolumePairs(const ops::GridSampler3DShape& s,
   return base::DTypeSize(s.dtype) != 2 || (s.d - 1) * plane + (s.h - 1) * row + s.w - 1 < kMost;
 }
 
-// Whether a volume's voxels can be numbered in 32 bits, and each point has several taps.
+// Whether the path "blocks" can serve: 32 bits number the voxels, and points have several taps.
 inline bool ServesBlocks(const ops::GridSampler3DShape& s) {
   constexpr int64_t kMostVoxels = int64_t{1} << 31;
   return s.interpolation != ops::Interpolation::kNearest && s.h * s.w < kMostVoxels &&
          s.d * (s.h * s.w) < kMostVoxels;
 }
 
-// Whether a call has enough channels to fill most blocks, and so many points that turning the
-// volumes costs less than the lines that gathers would read.
+// Whether the path "blocks" is faster: a block is full, and enough points share the cost of
+// transposing the volumes.
 inline bool BlocksPay(const ops::GridSampler3DShape& s) {
   constexpr int64_t kVoxelsPerPoint = 8;
   return s.c >= kBlockChannels && s.d * s.h * s.w <= kVoxelsPerPoint * s.od * s.oh * s.ow;
 }
 
-// Bytes of a block's volume with so many elements a voxel.
+// Bytes of a volume with `voxel_elements` floats or doubles per voxel.
 inline int64_t BlockBytes(const ops::GridSampler3DShape& s, int64_t voxel_elements) {
   return s.d * s.h * s.w * voxel_elements * (s.dtype == base::DType::kDouble ? 8 : 4);
 }
 
-// An image of as many points as all planes have together.
+// Returns an image with the volume's points: its planes of points lie below each other.
 inline ops::GridSampler2DShape AsImage(const ops::GridSampler3DShape& s) {
   ops::GridSampler2DShape image = s;
   image.oh = s.od * s.oh;
   return image;
 }
 
-// Pieces of a pass over the points of a volume, for a block of its channels.
+// Returns the chunks of the points for one block of channels.
 inline PointChunks BlockChunksOf(const ops::GridSampler3DShape& s) {
   ops::GridSampler2DShape block = AsImage(s);
   block.c = std::min<int64_t>(s.c, kBlockChannels);
   return PointChunksOf(block);
 }
 
-// How many volumes are computed at a time if their channels are in the lanes. One for each thread
-// if that shares the work evenly, or if a volume is too little work for two threads. Else one for
-// all threads; so also if volumes are large, because these gain nothing.
+// How many volumes the path "blocks" computes at a time: one per thread, or one that all threads
+// share. One per thread if that shares the work evenly or a volume has too little work for two
+// threads. Large volumes are always shared: separate ones gain nothing.
 inline int BlockSlots(const ops::GridSampler3DShape& s, const PointChunks& chunks, int threads) {
   constexpr int64_t kMostBytes = int64_t{1} << 20;
   const bool even = s.n % threads == 0 || s.n >= 4 * int64_t{threads};
@@ -453,9 +453,9 @@ inline int BlockSlots(const ops::GridSampler3DShape& s, const PointChunks& chunk
   return whole ? threads : 1;
 }
 
-// Points of a slab, in ascending order. A slab is pixel-major scratch of rows of `pitch` cells, one
-// cell per pixel and one more on both sides. Row r is row first_row + r - 2 of the image; rows 0
-// and 1 are no rows of it. Taps outside the image use these two rows or the side cells.
+// A slab and its points, in ascending order. A row has `pitch` cells: one for each pixel and one
+// more on both sides. A cell has a block's channels. Row r is row first_row + r - 2 of the image.
+// Rows 0 and 1 and the cells at the sides serve taps outside the image.
 template <class F>
 struct SlabPoints {
   PointGeometry<F> geometry;
@@ -464,14 +464,14 @@ struct SlabPoints {
   int64_t end_row;   // of the strip, without its halo
   int64_t halo_end;  // the first row behind the slab
   F* slab;           // cell (0, 0)
-  // Padded coordinates, readable up to the next multiple of kGroup, and the points' numbers; a null
-  // index means first, first + 1, ...
+  // x, y: coordinates after padding, readable up to the next multiple of kGroup. index: numbers of
+  // the points; null means first, first + 1, ...
   const F* x;
   const F* y;
   const int32_t* index = nullptr;
   int64_t first = 0;
-  int64_t count = 0;    // of points (of groups: see StripJob)
-  int64_t foreign = 0;  // number of points for which another strip owns gridGrad
+  int64_t count = 0;    // points; in a StripJob maybe groups
+  int64_t foreign = 0;  // number that stands for points with gridGrad in another strip
 };
 
 }  // namespace portacl::cpu

@@ -1,5 +1,5 @@
-// Plans of sampling images and volumes: which calls the paths serve, how the threads share a call,
-// and what scratch memory that takes.
+// Kernel plans of sampling images and volumes: which calls a path serves, how threads share a call,
+// and how large the workspace is.
 #include "cpu/grid_sampler/grid_sampler_plan.h"
 
 #include <algorithm>
@@ -12,9 +12,9 @@
 namespace portacl::cpu {
 namespace {
 
-// With points in the lanes, each channel's taps come from separate cache lines. With channels in
-// the lanes, channels share lines, but a slab must be made first. Up to this many channels points
-// in the lanes are faster: by far on smooth grids, by little on random grids.
+// Most channels for "direct". There each lane has a point, and every channel reads cache lines of
+// its own. On a slab channels share lines, but the slab must be made first. Below this number
+// "direct" is faster: by far on smooth grids, by little on random grids.
 int64_t MaxDirectChannels(ops::Interpolation interpolation, bool has_windows) {
   const bool slow = GathersAreSlow();
   switch (interpolation) {
@@ -27,16 +27,16 @@ int64_t MaxDirectChannels(ops::Interpolation interpolation, bool has_windows) {
   }
 }
 
-// The same of elements that are not neighbours along W. Where gathers are slow, the pixels that a
-// point has decide alone.
+// The same if pixels of a row are not adjacent. Where gathers are slow, only the number of pixels
+// per point decides (StridedPixelsPerPoint()).
 int64_t MaxStridedChannels(ops::Interpolation interpolation) {
   if (GathersAreSlow()) return 0;
   return interpolation == ops::Interpolation::kBicubic ? 2 : 4;
 }
 
-// Elements that are not neighbours along W: how many pixels of the image a point must have, if
-// gathers are to cost less than a slab. Elements of 16 bits are gathered one by one. If channels
-// are no neighbours either, a slab is filled element by element.
+// How many pixels an image must have per point, so that gathers cost less than a slab. Only for
+// rows with gaps. Elements of 16 bits are gathered one by one. If channels are not adjacent either,
+// a slab is filled element by element.
 int64_t StridedPixelsPerPoint(const ops::GridSampler2DParams& p) {
   const auto& s = p.shape;
   const bool nearest = s.interpolation == ops::Interpolation::kNearest;
@@ -47,10 +47,10 @@ int64_t StridedPixelsPerPoint(const ops::GridSampler2DParams& p) {
     const int64_t pixels = (nearest ? 8 : bilinear ? 12 : 96) * (narrow ? 2 : 1);
     return neighbours ? pixels : pixels / 6;
   }
-  // A point costs gathers each channel, and a slab about the same for all.
+  // Gathers cost the same for each channel of a point; a slab costs about the same for all.
   struct Cost {
-    int64_t free;     // so many channels cost a point no more than a slab does
-    int64_t channel;  // pixels that each further channel takes
+    int64_t free;     // for so many channels, gathers cost a point no more than a slab
+    int64_t channel;  // pixels per point that each further channel costs
     int64_t most;
   };
   const Cost cost = nearest    ? (narrow ? Cost{2, 2, 16} : Cost{4, 1, 4})
@@ -61,11 +61,11 @@ int64_t StridedPixelsPerPoint(const ops::GridSampler2DParams& p) {
   return neighbours ? pixels : pixels / 3;
 }
 
-// Elements of input and output below which the slab's stages alone cost more than either.
+// Up to so many elements of input and output, the stages of a slab cost more than the work.
 constexpr int64_t kTinyElements = 16384;
 
-// Cells around the image hold what a tap outside adds: nothing, or a constant. Nearest adds +0 to a
-// cell's value, so a constant of -0 would become +0.
+// Whether a slab serves. Its cells around the image hold what outside taps add: nothing, or a
+// constant. Nearest adds +0 to the cell's value, so a constant of -0 would become +0.
 bool ServesSlab(const ops::GridSampler2DShape& s) {
   if (!IsExtended(s)) return true;
   const bool nearest = s.interpolation == ops::Interpolation::kNearest;

@@ -1,5 +1,5 @@
-// Points, a vector of them at a time: tensors of points are read and written, and where points of
-// the grid sample the image (the expressions of ref/grid_sampler_point.h, operation by operation).
+// Vectors of points: locates them in the image by the expressions of
+// ref/grid_sampler_point.h, operation by operation, and reads and writes tensors of points.
 // Per target.
 #if defined(PORTACL_CPU_GRID_SAMPLER_POINT_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef PORTACL_CPU_GRID_SAMPLER_POINT_INL_H_
@@ -24,15 +24,15 @@
 HWY_BEFORE_NAMESPACE();
 namespace portacl::cpu::HWY_NAMESPACE {
 
-// Points that are handled together: one vector of floats on AVX-512, two on AVX2, ...
+// A vector of points: one vector of 16 floats on AVX-512, half as many on AVX2.
 template <class F>
 using PointTag = hn::CappedTag<F, kGroup>;
 
 template <class D>
 using IndexTag = hn::Rebind<int32_t, D>;
 
-// Truncates coordinates. Too large ones become the least or the greatest integer. On x86 it is not
-// defined which: that saves four instructions of Highway.
+// Truncates coordinates to indices. Coordinates beyond 32 bits become the least or greatest index.
+// On x86 it is not defined which of the two, which saves four instructions of Highway.
 template <class D>
 HWY_INLINE hn::Vec<IndexTag<D>> ToIndex(D d, hn::Vec<D> v) {
   const IndexTag<D> di;
@@ -50,14 +50,14 @@ HWY_INLINE hn::Vec<IndexTag<D>> ToIndex(D d, hn::Vec<D> v) {
   }
 }
 
-// True if 0 <= at < extent.
+// Returns lanes with 0 <= at < extent.
 template <class DI>
 HWY_INLINE hn::Mask<DI> IsBelow(DI di, hn::Vec<DI> at, hn::Vec<DI> extent) {
   const hn::RebindToUnsigned<DI> du;
   return hn::RebindMask(di, hn::Lt(hn::BitCast(du, at), hn::BitCast(du, extent)));
 }
 
-// Clips to [0, last] as ref's Clip: -0 becomes +0. Not for NaN.
+// Clips to [0, last] as ref's Clip() does: -0 becomes +0. `at` must not be NaN.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V Clip(D d, V at, V last) {
   const V zero = hn::Zero(d);
@@ -65,7 +65,7 @@ HWY_INLINE V Clip(D d, V at, V last) {
   return hn::IfThenElse(hn::Ge(low, last), last, low);
 }
 
-// ref's Reflect; `sign` gets the factor of the derivative.
+// Reflects as ref's Reflect() does. `sign` gets the factor of the derivative: -1, 0 or 1.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V Reflect(D d, V at, const AxisExtent<hn::TFromD<D>>& axis, V& sign) {
   using F = hn::TFromD<D>;
@@ -78,7 +78,7 @@ HWY_INLINE V Reflect(D d, V at, const AxisExtent<hn::TFromD<D>>& axis, V& sign) 
   const V distance = hn::Abs(hn::Sub(at, lo));
   auto odd = hn::Ge(distance, span);
   V rest = hn::IfThenElse(odd, hn::Sub(distance, span), distance);
-  // Most points are folded once at most, and need no division. The bits are the same.
+  // Most points are reflected at most once and need no division. Both ways have the same bits.
   if (HWY_UNLIKELY(!hn::AllTrue(d, hn::Lt(distance, hn::Add(span, span))))) {
     const V folds = hn::Floor(hn::Div(distance, span));
     const V half = hn::Floor(hn::Mul(folds, hn::Set(d, F{0.5})));
@@ -96,7 +96,7 @@ HWY_INLINE V Reflect(D d, V at, const AxisExtent<hn::TFromD<D>>& axis, V& sign) 
   return hn::IfThenElse(high, last, hn::IfThenZeroElse(low, reflected));
 }
 
-// ref's Wrap. Infinities become anything.
+// Wraps as ref's Wrap() does. The result for an infinity is undefined.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V Wrap(D d, V at, V period) {
   const V rest = hn::NegMulAdd(hn::Floor(hn::Div(at, period)), period, at);
@@ -105,7 +105,7 @@ HWY_INLINE V Wrap(D d, V at, V period) {
   return hn::IfThenElse(inside, at, hn::IfThenZeroElse(ends, rest));
 }
 
-// Indices of taps that Wrap() made: pixel -1 is the last one, pixel `extent` the first.
+// Returns the index of a tap beside a wrapped point: -1 becomes the last one, `extent` becomes 0.
 template <class DI, class VI = hn::Vec<DI>>
 HWY_INLINE VI WrappedIndex(DI di, VI at, int64_t extent) {
   const VI end = hn::Set(di, static_cast<int32_t>(extent));
@@ -114,7 +114,7 @@ HWY_INLINE VI WrappedIndex(DI di, VI at, int64_t extent) {
   return hn::IfThenZeroElse(hn::Eq(low, end), low);
 }
 
-// Finite coordinates in pixels, before the padding.
+// Turns finite grid coordinates into pixels, before the padding.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V Unpadded(D d, V x, const AxisExtent<hn::TFromD<D>>& axis, const PointRule& rule) {
   using F = hn::TFromD<D>;
@@ -124,8 +124,8 @@ HWY_INLINE V Unpadded(D d, V x, const AxisExtent<hn::TFromD<D>>& axis, const Poi
   return hn::Mul(hn::Sub(hn::Mul(hn::Add(x, one), hn::Set(d, axis.size)), one), half);
 }
 
-// One axis of a vector of points: ref's Locate. `outside` and `unusable` are or-ed to; where they
-// are true, the returned coordinate means nothing. `slope` is d coordinate / d x.
+// Locates points on one axis as ref's Locate() does. Adds lanes to `unusable` and `outside`; in
+// these lanes the returned coordinate has no meaning. `slope` gets d coordinate / d x.
 template <class D, class V = hn::Vec<D>, class M = hn::Mask<D>>
 HWY_INLINE V Locate(D d, V x, const AxisExtent<hn::TFromD<D>>& axis, const PointRule& rule,
                     V& slope, M& unusable, M& outside) {
@@ -162,15 +162,15 @@ HWY_INLINE V Locate(D d, V x, const AxisExtent<hn::TFromD<D>>& axis, const Point
   return at;
 }
 
-// One axis of a bilinear point behind pixel `before`: t, its distance to that pixel, is the weight
-// of the next pixel; u, its distance to the next pixel, is the weight of pixel `before`.
+// Computes the distances of coordinates from pixel `before` (t) and from the next pixel (u). In a
+// bilinear sum t is the weight of the next pixel, and u is the weight of `before`.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE void BilinearDistances(D d, V at, V before, V& t, V& u) {
   t = hn::Sub(at, before);
   u = hn::Sub(hn::Add(before, hn::Set(d, hn::TFromD<D>{1})), at);
 }
 
-// The weights of a bilinear point's taps.
+// Computes the weights of a bilinear point's four taps.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE void BilinearWeights(D, V tx, V ux, V ty, V uy, V& nw, V& ne, V& sw, V& se) {
   nw = hn::Mul(ux, uy);
@@ -179,16 +179,16 @@ HWY_INLINE void BilinearWeights(D, V tx, V ux, V ty, V uy, V& nw, V& ne, V& sw, 
   se = hn::Mul(tx, ty);
 }
 
-// The slope along one axis of the value between a bilinear point's taps. Along x: (t, u) are the
-// distances along y. Along y: swap `ne` and `sw`; (t, u) are the distances along x.
+// Returns the slope of a bilinear value along x; t and u are the distances along y. For the slope
+// along y, swap `ne` and `sw` and pass the distances along x.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V TapSlope(D, V nw, V ne, V sw, V se, V t, V u) {
   return hn::MulAdd(hn::Sub(se, sw), t, hn::Mul(hn::Sub(ne, nw), u));
 }
 
-// Numbers of the cells of points: the cell that holds a point's north-western tap, in planes or
-// slabs that hold all rows of the image. Two rows lie above the image and one below. A row has
-// `pitch` cells, one on either side of the image. Points that touch nothing have cell 0.
+// Returns the cells of the north-western taps of points, in a padded plane or a slab that holds all
+// rows of the image. Two rows lie above the image, one below. A row has `pitch` cells, one on
+// either side of the image. Points without taps get cell 0.
 template <class DI, class VI = hn::Vec<DI>>
 HWY_INLINE VI PaddedCells(DI di, const ops::GridSampler2DShape& s, int64_t pitch, VI column,
                           VI row) {
@@ -201,8 +201,8 @@ HWY_INLINE VI PaddedCells(DI di, const ops::GridSampler2DShape& s, int64_t pitch
   return hn::IfThenElseZero(touches, hn::Add(above, column1));
 }
 
-// A bicubic tap's index on an axis as a whole number in floating point, after the padding. Lanes
-// outside the image, and the taps of a NaN, are -1.
+// Returns the index of a bicubic tap on one axis after the padding, as a float. Taps outside the
+// image, and NaN, give -1.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V CubicTap(D d, V at, const AxisExtent<hn::TFromD<D>>& axis, const PointRule& rule) {
   using F = hn::TFromD<D>;
@@ -221,8 +221,8 @@ HWY_INLINE V CubicTap(D d, V at, const AxisExtent<hn::TFromD<D>>& axis, const Po
   return hn::IfThenElse(inside, at, hn::Set(d, F{-1}));
 }
 
-// A vector for each axis of a vector of points: references, because SVE's vectors cannot be members
-// of a struct. In images z is not used.
+// A vector of coordinates for each axis, as references: SVE's vectors cannot be members of a
+// struct. Images do not use z.
 template <class V>
 struct Axes {
   Axes(V& of_x, V& of_y) : x(of_x), y(of_y), z(of_y) {}
@@ -251,7 +251,7 @@ HWY_INLINE void ForAxes(const Geometry& geometry, const Axes<V>& at, const Use& 
   if constexpr (Geometry::kAxes == 3) use(size_t{2}, at.z, geometry.z);
 }
 
-// Which points, by coordinates on the grid, the rule replaces: ref's IsOutside on any axis.
+// Returns points that the rule replaces: outside on any axis, as ref's IsOutside() says.
 template <class D, class Geometry, class V = hn::Vec<D>>
 HWY_INLINE hn::Mask<D> AreReplaced(D d, const Geometry& geometry, const Axes<V>& grid) {
   using F = hn::TFromD<D>;
@@ -267,8 +267,8 @@ HWY_INLINE hn::Mask<D> AreReplaced(D d, const Geometry& geometry, const Axes<V>&
   return replaced;
 }
 
-// Turns grid coordinates into padded coordinates, and computes slopes. Points without taps are
-// nowhere. Some of these are usable (infinite, replaced, or in a constant): `infinite` names them.
+// Turns grid coordinates into padded coordinates and computes slopes. Points without taps get
+// kNowhere; `infinite` names usable ones: infinite, replaced, or in a constant.
 template <class D, class Geometry, class V = hn::Vec<D>, class M = hn::Mask<D>>
 HWY_INLINE void LocatePoints(D d, const Geometry& geometry, const Axes<V>& at, const Axes<V>& slope,
                              M& unusable, M& infinite) {
@@ -292,7 +292,7 @@ HWY_INLINE void LocatePoints(D d, const Geometry& geometry, const Axes<V>& at, c
   if constexpr (kVolume) at.z = hn::IfThenElse(none, nowhere, at.z);
 }
 
-// The same if nobody asks for slopes. Returns which points are unusable.
+// The same without slopes. Returns the unusable points.
 template <class D, class Geometry, class V = hn::Vec<D>>
 HWY_INLINE hn::Mask<D> LocatePoints(D d, const Geometry& geometry, const Axes<V>& at) {
   V slope_x, slope_y, slope_z;
@@ -301,8 +301,8 @@ HWY_INLINE hn::Mask<D> LocatePoints(D d, const Geometry& geometry, const Axes<V>
   return unusable;
 }
 
-// The same for values. Returns which points have no taps. `instead` gets these points' values
-// (`unusable_value` for unusable ones), and for other points the value of taps outside.
+// The same for values. Returns the points without taps. `instead` gets their values
+// (`unusable_value` for unusable points), and for other points the value of a tap outside.
 template <class D, class Geometry, class V = hn::Vec<D>>
 HWY_INLINE hn::Mask<D> LocateValues(D d, const Geometry& geometry, const Axes<V>& at,
                                     V unusable_value, V& instead) {
@@ -318,8 +318,8 @@ HWY_INLINE hn::Mask<D> LocateValues(D d, const Geometry& geometry, const Axes<V>
   return hn::Or(unusable, infinite);
 }
 
-// True if padding matters for no point: all are strictly inside, with all taps. Only then `to`
-// holds their coordinates. (Reflection rounds even points inside.)
+// Returns whether all points lie strictly inside, so that padding changes none of them. Only then
+// `to` gets their coordinates. False for reflection, which rounds even points inside.
 template <class D, class Geometry, class V = hn::Vec<D>>
 HWY_INLINE bool LocateInside(D d, const Geometry& geometry, const Axes<V>& grid,
                              const Axes<V>& to) {
@@ -332,7 +332,7 @@ HWY_INLINE bool LocateInside(D d, const Geometry& geometry, const Axes<V>& grid,
   return geometry.rule.padding != ops::Padding::kReflection && hn::AllTrue(d, inside);
 }
 
-// The same, and points that no padding concerns move to their coordinates.
+// The same in place: replaces the coordinates if padding changes none of the points.
 template <class D, class Geometry, class V = hn::Vec<D>>
 HWY_INLINE bool MoveInside(D d, const Geometry& geometry, const Axes<V>& at) {
   V x, y, z;
@@ -345,14 +345,14 @@ HWY_INLINE bool MoveInside(D d, const Geometry& geometry, const Axes<V>& at) {
   return inside;
 }
 
-// LocatePoints() for kernels with points mostly inside.
+// Does the same as LocatePoints(), faster if all points are inside.
 template <class D, class Geometry, class V = hn::Vec<D>>
 HWY_INLINE hn::Mask<D> LocateTaps(D d, const Geometry& geometry, const Axes<V>& at) {
   if (HWY_LIKELY(MoveInside(d, geometry, at))) return hn::MaskFromVec(hn::Zero(d));
   return LocatePoints(d, geometry, at);
 }
 
-// LocateValues() for kernels with points mostly inside, where unusable points are NaN.
+// Does the same as LocateValues(), faster if all points are inside. Unusable points are NaN.
 template <class D, class Geometry, class V = hn::Vec<D>>
 HWY_INLINE hn::Mask<D> LocateTaps(D d, const Geometry& geometry, const Axes<V>& at, V& instead) {
   instead = hn::Zero(d);
@@ -361,7 +361,7 @@ HWY_INLINE hn::Mask<D> LocateTaps(D d, const Geometry& geometry, const Axes<V>& 
   return LocateValues(d, geometry, at, nan, instead);
 }
 
-// gridGrad along one axis of points anywhere, from the sum over their channels.
+// Returns gridGrad along one axis of points anywhere. `sum`: sum of slopes over channels.
 template <class D, class V = hn::Vec<D>, class M = hn::Mask<D>>
 HWY_INLINE V FinishGrad(D d, V sum, V slope, M unusable, M infinite) {
   const V nan = hn::Set(d, std::numeric_limits<hn::TFromD<D>>::quiet_NaN());
@@ -370,7 +370,7 @@ HWY_INLINE V FinishGrad(D d, V sum, V slope, M unusable, M infinite) {
 
 // ---- tensors of points --------------------------------------------------------------------------
 
-// Calls run(first, last) for ranges of points that cover one image or volume, on all threads.
+// Calls run(first, last) for ranges that cover the points of one image or volume, on all threads.
 template <class Run>
 void ForChunks(const PointChunks& g, const Run& run) {
   runtime::ParallelFor(g.chunks, g.grain, [&](int64_t begin, int64_t end) {
@@ -378,8 +378,8 @@ void ForChunks(const PointChunks& g, const Run& run) {
   });
 }
 
-// Calls Kernel(params).Run(n, first, last) for ranges of points that cover all images, on all
-// threads.
+// Calls Kernel(params).Run(n, first, last) for ranges that cover the points of all images or
+// volumes, on all threads.
 template <class Kernel, class Params>
 void RunOverChunks(const Params& params, const PointChunks& g) {
   const Kernel kernel(params);
@@ -391,8 +391,8 @@ void RunOverChunks(const Params& params, const PointChunks& g) {
   });
 }
 
-// x, y and, in volumes, z of `count` points of a grid from `first` on; other lanes hold any
-// numbers.
+// Reads the coordinates x, y[, z] of `count` points of a grid, from point `first` on. Other lanes
+// are undefined.
 template <class D, class T, class... V>
 HWY_INLINE void ReadPoints(D d, const PointStrides& at, const T* grid, int64_t first, int64_t count,
                            V&... axes) {
@@ -416,7 +416,7 @@ HWY_INLINE void ReadPoints(D d, const PointStrides& at, const T* grid, int64_t f
   ((axes = hn::Load(d, copy[axis++])), ...);
 }
 
-// The same for as many axes as there are.
+// The same; the number of axes is a constant.
 template <int kAxes, class D, class T, class V = hn::Vec<D>>
 HWY_INLINE void ReadPoints(D d, const PointStrides& at, const T* grid, int64_t first, int64_t count,
                            const Axes<V>& to) {
@@ -425,7 +425,7 @@ HWY_INLINE void ReadPoints(D d, const PointStrides& at, const T* grid, int64_t f
   });
 }
 
-// The plane at `from` at `count` points from `first` on; the other lanes are 0.
+// Reads one channel of `count` points from point `first` on. Other lanes are 0.
 template <class D, class T>
 HWY_INLINE hn::Vec<D> ReadChannel(D d, const PointStrides& at, const T* from, int64_t first,
                                   int64_t count) {
@@ -437,7 +437,7 @@ HWY_INLINE hn::Vec<D> ReadChannel(D d, const PointStrides& at, const T* from, in
   return hn::Load(d, copy);
 }
 
-// Writes x, y and, of volumes, z of `count` points from `first` on, rounded once.
+// Writes x, y[, z] of `count` points from point `first` on; rounds each value once.
 template <class D, class T, class... V>
 HWY_INLINE void WritePoints(D d, const PointStrides& at, T* out, int64_t first, int64_t count,
                             V... axes) {
@@ -478,7 +478,7 @@ HWY_INLINE void WritePoints(D d, const PointStrides& at, T* out, int64_t first, 
   });
 }
 
-// gridGrad of nearest points, zeros: moving a point moves no nearest pixel. For RunOverChunks().
+// Writes zeros as gridGrad of nearest points: a small move keeps the nearest pixel.
 template <class Params, class T>
 class NoGridGrad {
  public:
@@ -502,16 +502,16 @@ class NoGridGrad {
 
 // ---- points by blocks of channels ---------------------------------------------------------------
 
-// Some channels of an image's or volume's points.
+// Some channels of the points of an image or volume.
 template <class T>
 struct PointBlock {
-  T* base;  // point 0, the first channel
+  T* base;  // point 0 of the first channel
   PointStrides at;
   int64_t channels;
 };
 
-// Copies points first, first + 1, ... or index[0], index[1], ... into to[count][L], rounding
-// nothing. Neighbouring points in memory are transposed together, others are copied one by one.
+// Copies points first, first + 1, ... or index[0], index[1], ... to to[count][L], exactly. Points
+// that are neighbours in memory are transposed together; others are copied one by one.
 template <int L, class T, class F = base::ComputeType<T>>
 void ReadPointBlock(const PointBlock<const T>& from, int64_t first, const int32_t* index,
                     int64_t count, F* to) {
@@ -529,7 +529,7 @@ void ReadPointBlock(const PointBlock<const T>& from, int64_t first, const int32_
   }
 }
 
-// From values[count][L], rounded once, to points first, first + 1, ...
+// Copies values[count][L] to points first, first + 1, ...; rounds each value once.
 template <int L, class T, class F = base::ComputeType<T>>
 void WritePointBlock(const F* values, int64_t first, int64_t count, const PointBlock<T>& to) {
   Planar<T> planar = {to.base, to.at.channel_stride, to.at.pixel_stride, to.channels, count};

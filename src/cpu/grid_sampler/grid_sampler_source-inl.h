@@ -1,5 +1,5 @@
-// Taps of a vector of points, gathered straight from a channel's image or volume: a point in each
-// lane. Per target.
+// Gathers the taps of a vector of points from a channel's image or volume: one point in each lane.
+// Per target.
 #if defined(PORTACL_CPU_GRID_SAMPLER_SOURCE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef PORTACL_CPU_GRID_SAMPLER_SOURCE_INL_H_
 #undef PORTACL_CPU_GRID_SAMPLER_SOURCE_INL_H_
@@ -57,13 +57,13 @@ HWY_INLINE __m256i GatherAll(DI, __m256i offset, const void* base) {
 }
 #endif
 
-// The element that starts kScale * offset bytes behind `base`, of each lane.
+// Reads in each lane the element that begins kScale * offset bytes behind `base`.
 template <int kScale, class D, class VI>
 HWY_INLINE hn::Vec<D> GatherAt(D d, const hn::TFromD<D>* base, VI offset) {
   const hn::RebindToSigned<D> di;
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
-  // A gather merges into its register, and so waits for the register's old value. GCC clears the
-  // register only if it does not know that all lanes are wanted.
+  // A gather merges into its register, so it waits for the register's old value. GCC clears the
+  // register only if it cannot see that all lanes are gathered: GatherAll() hides that.
   if constexpr (sizeof(offset) == kVectorBytes) {
     return hn::BitCast(d, hn::Vec<decltype(di)>{GatherAll<kScale>(di, offset.raw, base)});
   }
@@ -76,7 +76,7 @@ HWY_INLINE hn::Vec<D> GatherAt(D d, const hn::TFromD<D>* base, VI offset) {
   }
 }
 
-// Element plane[at] of each lane and its neighbour to the right.
+// Reads in each lane plane[at] (west) and its right neighbour (east).
 template <class T, class D, class V = hn::Vec<D>>
 HWY_INLINE void GatherPairs(D d, const T* plane, hn::Vec<IndexTag<D>> at, V& west, V& east) {
   if constexpr (std::is_same_v<T, double>) {
@@ -85,7 +85,7 @@ HWY_INLINE void GatherPairs(D d, const T* plane, hn::Vec<IndexTag<D>> at, V& wes
     west = GatherAt<8>(d, plane, wide);
     east = GatherAt<8>(d, plane + 1, wide);
   } else if constexpr (std::is_same_v<T, float>) {
-    // A pair is 64 bits: of even points in one vector, of odd points in another.
+    // A pair has 64 bits: even points are in one vector, odd points in another.
     const hn::Repartition<uint64_t, D> du;
     const auto* pairs = reinterpret_cast<const uint64_t*>(plane);
     const auto both = hn::BitCast(du, at);
@@ -114,7 +114,7 @@ HWY_INLINE void GatherPairs(D d, const T* plane, hn::Vec<IndexTag<D>> at, V& wes
   }
 }
 
-// A mask of index lanes for the lanes of values.
+// Returns the mask for lanes of values that has the same bits as a mask for lanes of indices.
 template <class D>
 HWY_INLINE hn::Mask<D> ValueMask(D d, hn::Mask<IndexTag<D>> mask) {
   if constexpr (sizeof(hn::TFromD<D>) == 8) {
@@ -127,20 +127,20 @@ HWY_INLINE hn::Mask<D> ValueMask(D d, hn::Mask<IndexTag<D>> mask) {
 
 // ---- windows ------------------------------------------------------------------------------------
 
-// Two vectors of each of up to kMaxWindowRows rows, which hold the pixels of all lanes. More rows
-// cost what gathering does.
+// The pixels of all lanes, if they lie in two adjacent vectors of up to kMaxWindowRows rows. More
+// rows would cost as much as gathers.
 //
 //   first ->  . . . a . b c . | . . . . . . . .      row 0
 //             . . . . . . . d | . e . . . . . .      row 1
 struct TapWindow {
   int64_t first = 0;  // offset in a channel
   int32_t rows = 0;   // 0: the points are too far apart
-  bool two = false;   // of upper taps: in two planes; the lower ones are a plane further
+  bool two = false;   // upper taps are in two planes, lower taps one plane further
 };
 inline constexpr int32_t kMaxWindowRows = 4;
 
-// Only for floats in 512 bits: there one instruction looks up 16 lanes in 32 elements. With two
-// instructions of 8 lanes and a blend, a window takes longer than a gather.
+// Windows are only for floats in 512-bit vectors: one instruction looks up 16 lanes in 32 elements.
+// With 8 lanes it takes two instructions and a blend, longer than a gather.
 inline constexpr bool kHasFloatWindows = HWY_TARGET == HWY_AVX3;
 
 #if HWY_TARGET == HWY_AVX3
@@ -149,9 +149,9 @@ using WindowTag = PointTag<float>;
 using WindowVec = hn::Vec<WindowTag>;
 using WindowIndex = hn::Vec<IndexTag<WindowTag>>;
 
-// The window of the pixels at (column, row). They are inside the image, and so are their neighbours
-// up to `reach` columns and rows away. The window spans the first and the last lane. If another
-// lane lies outside, there is no window. `column` and `row` become places in the window.
+// Finds the window of pixels (column, row). They and their neighbours up to `reach` columns and
+// rows away must be inside. The window spans the pixels of the first and last lane. No window if
+// another lane is not in it. `column` and `row` become places in the window.
 HWY_INLINE TapWindow FindWindow(const VolumeStrides& size, int32_t reach, WindowIndex& column,
                                 WindowIndex& row) {
   const IndexTag<WindowTag> di;
@@ -175,8 +175,8 @@ HWY_INLINE TapWindow FindWindow(const VolumeStrides& size, int32_t reach, Window
   return {int64_t{top} * size.row + left, count};
 }
 
-// The same for elements at (column, row, plane) of images or volumes, with all next neighbours
-// inside.
+// The same for elements (column, row, plane) of images or volumes. The next neighbours on all axes
+// must be inside.
 template <int kAxes>
 HWY_INLINE TapWindow FindWindow(const VolumeStrides& size, WindowIndex& column, WindowIndex& row,
                                 WindowIndex& plane) {
@@ -196,13 +196,13 @@ HWY_INLINE TapWindow FindWindow(const VolumeStrides& size, WindowIndex& column, 
   return window;
 }
 
-// Fetches the row below a window's last row `line`: the next row of points reads it, and no
-// prefetcher follows a grid across rows. Not into L1, which many channels fill.
+// Fetches the row below a window's last row `line`: the next row of points reads it. No prefetcher
+// follows a grid across rows. Not into L1, which many channels would fill.
 HWY_INLINE void FetchRowBelow(const float* line, int32_t row_stride) {
   FetchElement<2>(line, row_stride);
 }
 
-// Each lane's element `at` of the two consecutive vectors that begin at `line`.
+// Returns in each lane element `at` of the two adjacent vectors from `line` on.
 HWY_INLINE WindowVec LookUp(const float* line, WindowIndex at) {
   const WindowTag d;
   const WindowVec low = hn::LoadU(d, line);
@@ -210,12 +210,12 @@ HWY_INLINE WindowVec LookUp(const float* line, WindowIndex at) {
   return WindowVec{_mm512_permutex2var_ps(low.raw, at.raw, high.raw)};
 }
 
-// The lanes with a row of `k` or more.
+// Returns the lanes with row >= k.
 HWY_INLINE hn::Mask<WindowTag> AreFromRow(WindowIndex row, int32_t k) {
   return ValueMask(WindowTag(), hn::Gt(row, hn::Set(IndexTag<WindowTag>(), k - 1)));
 }
 
-// The pixel of each lane.
+// Returns the pixel of each lane.
 HWY_INLINE WindowVec PixelsInWindow(const float* plane, const TapWindow& window, int32_t row_stride,
                                     WindowIndex column, WindowIndex row) {
   const float* line = plane + window.first;
@@ -228,7 +228,7 @@ HWY_INLINE WindowVec PixelsInWindow(const float* plane, const TapWindow& window,
   return pixels;
 }
 
-// The pixel of each lane, its neighbour to the right, and the two below these.
+// Reads each lane's pixel (nw), its right neighbour (ne) and the two pixels below (sw, se).
 HWY_INLINE void PairsInWindow(const float* plane, const TapWindow& window, int32_t row_stride,
                               WindowIndex column, WindowIndex row, WindowVec& nw, WindowVec& ne,
                               WindowVec& sw, WindowVec& se) {
@@ -256,7 +256,7 @@ HWY_INLINE void PairsInWindow(const float* plane, const TapWindow& window, int32
   FetchRowBelow(line, row_stride);
 }
 
-// The same in the planes of images or volumes from `channel` on.
+// The same in a plane of the volume from `channel` on, or in the image.
 template <int kAxes>
 HWY_INLINE void PairsInWindow(const float* channel, const TapWindow& window,
                               const VolumeStrides& size, WindowIndex column, WindowIndex row,
@@ -278,7 +278,7 @@ HWY_INLINE void PairsInWindow(const float* channel, const TapWindow& window,
 
 using ops::Interpolation;
 
-// Calls run(constant) with the interpolation of a call.
+// Calls run(constant) with a call's interpolation as a compile-time constant.
 template <class Run>
 void WithInterpolation(Interpolation interpolation, const Run& run) {
   switch (interpolation) {
@@ -291,8 +291,8 @@ void WithInterpolation(Interpolation interpolation, const Run& run) {
   }
 }
 
-// Calls use(p, count, x, y, z) for the points [first, last) of an image or volume, vector by
-// vector: the coordinates on the grid of `count` points from p on.
+// Calls use(p, count, x, y, z) for each vector of the points [first, last) of an image or volume.
+// x, y, z are the grid coordinates of `count` points from p on.
 template <int kAxes, class T, class Use>
 HWY_INLINE void ForGridVectors(const PointStrides& grid_at, const T* grid, int64_t first,
                                int64_t last, const Use& use) {
@@ -309,19 +309,19 @@ HWY_INLINE void ForGridVectors(const PointStrides& grid_at, const T* grid, int64
 
 // ---- joined images ------------------------------------------------------------------------------
 
-// For kLength points from point k of an image on: offsets of their images, and of their elements in
-// a tensor of values, relative to that image; entries from [k] on.
+// Offsets for kLength points from point k of an image on, relative to that image; entries from [k]
+// on. image: offset of each point's image. value: offset of its element in a tensor of values.
 template <int64_t kLength>
 struct JoinedImages {
-  int64_t points;  // of an image
-  bool dense;      // values of all images follow each other
+  int64_t points;  // of one image
+  bool dense;      // values have no gaps between images
   int32_t image[kMostJoinedPoints + kLength];
   int64_t value[kMostJoinedPoints + kLength];
-  int64_t point_elements;  // of the images, for each point
-  int64_t fetched;         // elements that so many points are fetched ahead, or 0
+  int64_t point_elements;  // elements of the images per point
+  int64_t fetched;         // elements of the images per kLength points; 0: none are fetched ahead
 
-  // `image_elements`: the distance from image to image. `value_at`: strides of the points in the
-  // tensor of values.
+  // `image_elements`: distance between two images. `value_stride` and `value_at`: strides of the
+  // tensor of values and of its points.
   void Prepare(const ops::GridSampler2DShape& s, int64_t image_elements,
                const std::array<int64_t, 4>& value_stride, const PointStrides& value_at) {
     points = s.oh * s.ow;
@@ -340,8 +340,8 @@ struct JoinedImages {
     }
   }
 
-  // Fetches the lines for the points two vectors after point k of the image at `from`, if points
-  // read most lines of the images. Hardware does not prefetch these lines.
+  // Fetches the lines that points read 2 * kLength after point k of the image at `from`. Only if
+  // points read most lines of the images. Hardware does not prefetch these lines.
   template <class T>
   HWY_INLINE void FetchAhead(const T* from, int64_t k) const {
     const int64_t first = k * point_elements + 2 * fetched;
@@ -349,7 +349,7 @@ struct JoinedImages {
   }
 };
 
-// Each lane's image. Behind the last of `count` points is none.
+// Loads the image offset of each lane; 0 behind the last of `count` points.
 template <class DI>
 HWY_INLINE hn::Vec<DI> LoadImages(DI di, const int32_t* image, int64_t count) {
   const auto images = hn::LoadU(di, image);
@@ -359,7 +359,7 @@ HWY_INLINE hn::Vec<DI> LoadImages(DI di, const int32_t* image, int64_t count) {
 
 // ---- elements -----------------------------------------------------------------------------------
 
-// Offsets of elements from a channel's first one.
+// Returns offsets of the elements (column, row, plane) from the channel's first element.
 template <int kAxes, class VI>
 HWY_INLINE VI ElementsAt(const VolumeStrides& size, VI column, VI row, VI plane) {
   const hn::DFromV<VI> di;
@@ -368,7 +368,7 @@ HWY_INLINE VI ElementsAt(const VolumeStrides& size, VI column, VI row, VI plane)
   return hn::Add(line, size.pixel == 1 ? column : hn::Mul(column, hn::Set(di, size.pixel)));
 }
 
-// The element at each lane's offset from `base`.
+// Reads the element at each lane's offset from `base`.
 template <class D, class T>
 HWY_INLINE hn::Vec<D> GatherElements(D d, const T* base, hn::Vec<IndexTag<D>> at) {
   if constexpr (std::is_same_v<T, double>) {
@@ -384,8 +384,8 @@ HWY_INLINE hn::Vec<D> GatherElements(D d, const T* base, hn::Vec<IndexTag<D>> at
   }
 }
 
-// Elements base[at] of each lane and their neighbours to the right. kPairs: each element is read
-// together with its neighbour, as ServesPairs() or ServesVolumePairs() allows.
+// Reads base[at] (west) and the right neighbour (east) in each lane. kPairs: both are read at once,
+// where ServesPairs() or ServesVolumePairs() allows it.
 template <bool kPairs, class D, class T, class V = hn::Vec<D>>
 HWY_INLINE void GatherRow(D d, const T* base, hn::Vec<IndexTag<D>> at, int32_t pixel, V& west,
                           V& east) {
@@ -397,13 +397,13 @@ HWY_INLINE void GatherRow(D d, const T* base, hn::Vec<IndexTag<D>> at, int32_t p
   }
 }
 
-// Planes of a point's taps, as arguments of its gather. Images have the first alone.
+// Planes of a point's taps, the argument `plane` of gather(). Images have only kAbove.
 inline constexpr std::integral_constant<int, 0> kAbove;
 inline constexpr std::integral_constant<int, 1> kBelow;
 
 // ---- taps ---------------------------------------------------------------------------------------
 
-// Images or volumes, and points, of a call that gathers its taps. kPairs: see GatherRow().
+// Gathers the taps of a call's points from its images or volumes. kPairs: see GatherRow().
 template <class F, class Params, bool kPairs>
 struct TapSource {
   using D = PointTag<F>;
@@ -416,7 +416,7 @@ struct TapSource {
   VolumeStrides size;
   decltype(PointGeometryOf<F>(Params().shape)) geometry;
   PointStrides grid_at;
-  bool windows;  // taps are looked up in whole vectors if they lie together
+  bool windows;  // taps that lie together are looked up in windows
 
   TapSource(const Params& p, bool has_windows)
       : size(VolumeStridesOf(p.shape, p.input_stride)),
@@ -432,8 +432,8 @@ struct TapSource {
     }
   }
 
-  // Places of elements inside, in every channel. `at`: the element, or its left neighbour for some
-  // 16-bit elements that are read in pairs. `east`: 1 if `at` is the left neighbour.
+  // Computes where elements inside are, in every channel. `at`: offset of the element, or of its
+  // left neighbour if a 16-bit element is read in a pair. `east`: 1 if `at` is the neighbour.
   template <class T>
   HWY_INLINE void PlaceElements(VI column, VI row, VI plane, VI& at, VI& east) const {
     const bool in_pairs = kPairs && sizeof(T) == 2;
@@ -442,7 +442,7 @@ struct TapSource {
     east = hn::Sub(column, pair);
   }
 
-  // The element of each lane where PlaceElements() said.
+  // Reads the element of each lane at the place from PlaceElements().
   template <class T>
   HWY_INLINE V Elements(const T* channel, VI at, VI east_of_pair) const {
     const D d;
@@ -456,7 +456,7 @@ struct TapSource {
     }
   }
 
-  // Whether elements are inside.
+  // Returns lanes with an element inside the image or volume.
   HWY_INLINE hn::Mask<DI> AreInside(VI column, VI row, VI plane) const {
     const DI di;
     const auto inside = hn::And(IsBelow(di, column, hn::Set(di, size.width)),
@@ -467,17 +467,17 @@ struct TapSource {
 
   bool wraps() const { return geometry.rule.padding == ops::Padding::kCircular; }
 
-  // The value of taps outside in a sum or a slope: the padding's constant, or `otherwise` if it has
-  // none.
+  // Returns the value of taps outside: the constant of constant padding, else
+  // `otherwise`.
   HWY_INLINE V Nothing(F otherwise) const {
     const PointRule& rule = geometry.rule;
     const bool fills = rule.padding == ops::Padding::kConstant;
     return hn::Set(D(), fills ? static_cast<F>(rule.fill) : otherwise);
   }
 
-  // Calls use(gather) for points strictly inside: gather(channel, plane, nw, ne, sw, se)
-  // reads the taps in the plane above them (0) or below them (1). kWindows: windows may be used.
-  // `image`: offset of each lane's image in the channel.
+  // Calls use(gather) for points strictly inside. gather(channel, plane, nw, ne, sw, se) reads the
+  // taps of plane 0 (above the points) or 1 (below). kWindows: windows may be used. `image`: offset
+  // of each lane's image in the channel.
   template <bool kWindows, class Use>
   HWY_INLINE void WithTapsInside(const Axes<V>& point, VI image, Trial& window_trial,
                                  const Use& use) const {
@@ -506,10 +506,10 @@ struct TapSource {
     });
   }
 
-  // The same for points anywhere. Rows of taps are read from the nearest pairs inside:
-  //
-  //   nw ne at `upper` KeepTaps() finds out which taps they are. Points without taps have sw se at
-  //   `lower` the coordinate kNowhere.
+  // The same for points anywhere. Reads each row of taps as the nearest pair
+  // inside the image: nw and ne at `upper`, sw and se at `lower`. Then KeepTaps()
+  // finds the taps in these pairs. Points without taps have the coordinate
+  // kNowhere.
   template <class Use>
   HWY_INLINE void WithTaps(const Axes<V>& point, VI image, V nothing, const Use& use) const {
     const D d;
@@ -548,7 +548,7 @@ struct TapSource {
     });
   }
 
-  // The same by the rule's padding.
+  // Calls WithTaps() or, for circular padding, WithWrappedTaps().
   template <class T, class Use>
   HWY_INLINE void WithTapsOfRule(const Axes<V>& point, VI image, V nothing, const Use& use) const {
     if (wraps()) {
@@ -559,14 +559,14 @@ struct TapSource {
   }
 
  private:
-  // The same for points of circular images or volumes: each tap is read by itself.
+  // The same for circular images or volumes: each tap is read by itself.
   template <class T, class Use>
   HWY_INLINE void WithWrappedTaps(const Axes<V>& point, VI image, const Use& use) const {
     const D d;
     const DI di;
     const VI zero = hn::Zero(di);
     const VI one = hn::Set(di, 1);
-    // Points without taps have some element.
+    // Points without taps read some element inside.
     const auto wrapped = [&](VI at, int32_t extent) HWY_ATTR {
       const VI index = WrappedIndex(di, at, extent);
       return hn::IfThenElseZero(IsBelow(di, index, hn::Set(di, extent)), index);
@@ -596,7 +596,7 @@ struct TapSource {
     });
   }
 
-  // Makes taps of one plane's pairs: those outside the image become `nothing`.
+  // Turns the pairs of one plane into taps; taps outside the image become `nothing`.
   HWY_INLINE void KeepTaps(VI column, VI row, V nothing, V& nw, V& ne, V& sw, V& se) const {
     const D d;
     const DI di;

@@ -1,6 +1,6 @@
-// Places and weights of taps: for a group of points their cells in a slab, which all channels
-// share; for a batch of bilinear, trilinear, bicubic or tricubic points their elements. Kernels
-// then go point by point. Per target.
+// Computes places and weights of taps for several points at once; kernels then go point by point.
+// On slabs, a group of points gets cells, which all channels share. Batches get elements. Per
+// target.
 #if defined(PORTACL_CPU_GRID_SAMPLER_TAPS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef PORTACL_CPU_GRID_SAMPLER_TAPS_INL_H_
 #undef PORTACL_CPU_GRID_SAMPLER_TAPS_INL_H_
@@ -20,8 +20,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace portacl::cpu::HWY_NAMESPACE {
 
-// The number under which a point's sums are stored: the point's own if the strip owns its gridGrad,
-// else a number behind the last point.
+// Stores the number under which the gridGrad sums of each point are written: the point's own number
+// if this strip owns its gridGrad, else job.foreign.
 template <class F, class M>
 HWY_INLINE void StoreTargets(const SlabPoints<F>& job, int64_t first, size_t i, M owned,
                              int32_t* HWY_RESTRICT targets) {
@@ -38,7 +38,7 @@ HWY_INLINE void StoreTargets(const SlabPoints<F>& job, int64_t first, size_t i, 
 
 // ---- bilinear points on slabs -------------------------------------------------------------------
 
-// What the points of a group need, one array per quantity so that vectors fill them.
+// Weights, distances and cells of a group of points; one array per quantity, so vectors fill it.
 template <class F>
 struct BilinearGroup {
   HWY_ALIGN F nw[kGroup];
@@ -49,12 +49,12 @@ struct BilinearGroup {
   HWY_ALIGN F ux[kGroup];
   HWY_ALIGN F ty[kGroup];
   HWY_ALIGN F uy[kGroup];
-  HWY_ALIGN int32_t cell[kGroup];    // of the upper left tap
-  HWY_ALIGN int32_t target[kGroup];  // where the group's gridGrad sums go
+  HWY_ALIGN int32_t cell[kGroup];    // of the north-western tap
+  HWY_ALIGN int32_t target[kGroup];  // number to store gridGrad sums under
 };
 
-// Pixel (y, x) is cell (y - s + 2, x + 1) of the slab, all in floating point. Rows and columns
-// outside the image or the strip must be `nowhere`.
+// Returns the slab's cells of pixels (y, x): row y - first_row + 2, column x + 1. Points that are
+// not `inside` get cell 0.
 template <class D, class V = hn::Vec<D>, class M = hn::Mask<D>>
 HWY_INLINE hn::Vec<IndexTag<D>> CellOf(D d, V x, V y, M inside, int64_t pitch, int64_t first_row) {
   using F = hn::TFromD<D>;
@@ -65,8 +65,8 @@ HWY_INLINE hn::Vec<IndexTag<D>> CellOf(D d, V x, V y, M inside, int64_t pitch, i
   return hn::Add(hn::Mul(row, hn::Set(di, static_cast<int32_t>(pitch))), column);
 }
 
-// Not inlined: the compiler would keep the weights in vector registers and extract them lane by
-// lane, at twice the cost of loading them.
+// Fills the group with points from `first` on. Not inlined: the compiler would extract the weights
+// lane by lane from registers, at twice the cost of loading them.
 template <class F>
 HWY_NOINLINE void PrepareBilinear(const SlabPoints<F>& job, int64_t first,
                                   BilinearGroup<F>* group) {
@@ -96,12 +96,12 @@ HWY_NOINLINE void PrepareBilinear(const SlabPoints<F>& job, int64_t first,
     hn::Store(uy, d, group->uy + i);
     const auto inside_x =
         hn::And(hn::Ge(x0, minus_one), hn::Le(x0, hn::Set(d, job.geometry.x.last)));
-    // With a tap in a row of this strip; y0 <= last if the strip is the last one.
+    // The point has a tap in a row of this strip. In the last strip y0 is at most the last row.
     const auto inside_y = hn::And(hn::Ge(y0, hn::Sub(first_row, one)), hn::Lt(y0, end_row));
     const auto inside = hn::And(inside_x, inside_y);
     hn::Store(CellOf(d, x0, y0, inside, job.pitch, job.first_row), di, group->cell + i);
-    // The strip of the upper tap owns the point; if that tap is outside, the strip of the nearest
-    // row.
+    // The strip of the upper tap owns the point's gridGrad. If that tap is outside the image, the
+    // strip of the nearest row does.
     const auto row = hn::Min(hn::Max(y0, hn::Zero(d)), hn::Set(d, job.geometry.y.last));
     const auto owned = hn::And(hn::Ge(row, first_row), hn::Lt(row, end_row));
     StoreTargets(job, first, i, owned, group->target);
@@ -129,20 +129,20 @@ HWY_NOINLINE void PrepareNearest(const SlabPoints<F>& job, int64_t first,
 
 // ---- bicubic points on slabs --------------------------------------------------------------------
 
-// As BilinearGroup.
+// The same for bicubic points.
 template <class F>
 struct BicubicGroup {
-  HWY_ALIGN F weight[16][kGroup];  // of tap (row j, column i): [4 j + i]
+  HWY_ALIGN F weight[16][kGroup];  // tap (row j, column i) is [4 j + i]
   HWY_ALIGN F wx[4][kGroup];
   HWY_ALIGN F wy[4][kGroup];
-  HWY_ALIGN F dx[4][kGroup];  // derivatives of the weights
+  HWY_ALIGN F dx[4][kGroup];  // slopes of wx
   HWY_ALIGN F dy[4][kGroup];
-  HWY_ALIGN int32_t column[4][kGroup];  // cells, 0 outside
-  HWY_ALIGN int32_t row[4][kGroup];     // cell of column 0, 0 outside
-  HWY_ALIGN int32_t target[kGroup];     // where the group's gridGrad sums go
+  HWY_ALIGN int32_t column[4][kGroup];  // column of the slab; 0 outside
+  HWY_ALIGN int32_t row[4][kGroup];     // first cell of the row; 0 outside
+  HWY_ALIGN int32_t target[kGroup];     // number to store gridGrad sums under
 };
 
-// Keys' kernel with A = -0.75 and its slope at distance s, as ref/grid_sampler_point.h.
+// Keys' cubic kernel with A = -0.75, and its slopes, at distance s; see ref/grid_sampler_point.h.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V Constant(D d, double value) {
   return hn::Set(d, static_cast<hn::TFromD<D>>(value));
@@ -168,20 +168,20 @@ HWY_INLINE V CubicFarSlope(D d, V s) {
   return hn::Add(hn::Mul(linear, s), Constant(d, -6));
 }
 
-// The distances of a coordinate from its four taps; the second tap is `first`.
+// Computes the distances of a coordinate from its four taps. `first` is its second tap.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE void CubicDistances(D d, V at, V first, V& far_low, V& near_low, V& near_high,
                                V& far_high) {
   const V one = Constant(d, 1);
   near_low = hn::Sub(at, first);
   far_low = hn::Add(near_low, one);
-  // Only between -1 and 0 is near_low rounded; the coordinate is the distance from tap 0 there.
+  // near_low is rounded only between -1 and 0. There the distance from pixel 0 is -at, exactly.
   const auto below = hn::Eq(first, Constant(d, -1));
   near_high = hn::IfThenElse(below, hn::Neg(at), hn::Sub(one, near_low));
   far_high = hn::IfThenElse(below, hn::Sub(one, at), hn::Sub(Constant(d, 2), near_low));
 }
 
-// Weights of the four taps of one axis and, unless `slope` is null, their slopes.
+// Stores the weights of the four taps of one axis and, unless `slope` is null, their slopes.
 template <class D, class F, size_t kCount, class V = hn::Vec<D>>
 HWY_INLINE void StoreWeights(D d, V at, V first, size_t i, F (*weight)[kCount],
                              F (*slope)[kCount]) {
@@ -198,14 +198,14 @@ HWY_INLINE void StoreWeights(D d, V at, V first, size_t i, F (*weight)[kCount],
   hn::Store(hn::Neg(CubicFarSlope(d, far_high)), d, slope[3] + i);
 }
 
-// The image's nearest row to row y, a whole number; 0 for NaN.
+// Returns the image row nearest to row y, which is whole or NaN; row 0 for NaN.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V NearestRow(D d, V y, V last) {
   const V usable = hn::IfThenElseZero(hn::Eq(y, y), y);
   return hn::Clamp(usable, hn::Zero(d), last);
 }
 
-// The cells of points that have all taps inside, from column x0 - 1 and row `lowest` on.
+// Stores the cells of points with all taps inside; taps begin at column x0 - 1, row `lowest`.
 template <class D, class F, class V = hn::Vec<D>>
 HWY_INLINE void StoreSquare(D d, const SlabPoints<F>& job, V x0, V lowest, size_t i,
                             BicubicGroup<F>* group) {
@@ -222,8 +222,8 @@ HWY_INLINE void StoreSquare(D d, const SlabPoints<F>& job, V x0, V lowest, size_
   }
 }
 
-// The cells of any points. Returns the first row with a tap; if no row has one, the nearest
-// row.
+// Stores the cells of points anywhere. Returns the first row with a tap in the image. If there is
+// none, returns the nearest row.
 template <class D, class F, class V = hn::Vec<D>>
 HWY_INLINE V StoreTaps(D d, const SlabPoints<F>& job, V x0, V y0, size_t i,
                        BicubicGroup<F>* group) {
@@ -250,13 +250,13 @@ HWY_INLINE V StoreTaps(D d, const SlabPoints<F>& job, V x0, V y0, size_t i,
   return hn::IfThenElse(none, NearestRow(d, y0, bottom), lowest);
 }
 
-// Not inlined, so that the weights are loaded in the pass, not extracted from registers.
+// Not inlined: the pass then loads the weights, and does not extract them from registers.
 template <class F>
 HWY_NOINLINE void PrepareBicubic(const SlabPoints<F>& job, int64_t first, BicubicGroup<F>* group) {
   const PointTag<F> d;
   const auto first_row = hn::Set(d, static_cast<F>(job.first_row));
   const auto end_row = hn::Set(d, static_cast<F>(job.end_row));
-  // With all 16 taps inside both the image and the slab. Far beyond, reflected taps are rounded.
+  // Limits for 16 taps inside image and slab. Taps reflected from beyond kExact are rounded.
   constexpr F kExact = F{1 << 22};
   const auto last_x = hn::Set(d, std::min(job.geometry.x.last - F{2}, kExact));
   const auto last_y =
@@ -289,26 +289,26 @@ HWY_NOINLINE void PrepareBicubic(const SlabPoints<F>& job, int64_t first, Bicubi
 // ---- batches of points
 // ---------------------------------------------------------------------------
 
-// Points that are located together, so that the latencies of that overlap.
+// Points of a batch. They are located together, so the latencies of locating them overlap.
 inline constexpr int64_t kBatch = 64;
 
-// All taps of a point of an image or a volume: bit i is tap i.
+// Bits of all taps of a point in an image or a volume: bit i is tap i.
 //
 //   tap     0    1    2    3    4    5    6    7
 //         tnw  tne  tsw  tse  bnw  bne  bsw  bse
 template <int kAxes>
 inline constexpr int32_t kAllTaps = (1 << (1 << kAxes)) - 1;
 
-// `value` if 0 <= at < extent.
+// Returns `value` in lanes with 0 <= at < extent, else 0.
 template <class DI, class VI = hn::Vec<DI>>
 HWY_INLINE VI BitsBelow(DI di, VI at, int64_t extent, int32_t value) {
   return hn::IfThenElseZero(IsBelow(di, at, hn::Set(di, static_cast<int32_t>(extent))),
                             hn::Set(di, value));
 }
 
-// Which taps of points are in [first, end) of axis kAxis; the other axes are not checked. `at`: the
-// points' first taps on that axis. kWraps: it is a circular axis of `extent` elements, and
-// WrappedIndex() made the first taps.
+// Returns bits of the taps in [first, end) of axis kAxis; other axes are not checked. `at`: index
+// of each point's first tap on that axis. kWraps: the axis is circular, it has `extent` elements,
+// and `at` comes from WrappedIndex().
 template <int kAxes, int kAxis, bool kWraps = false, class DI, class VI = hn::Vec<DI>>
 HWY_INLINE VI TapsAlong(DI di, VI at, int64_t first, int64_t end, int64_t extent = 0) {
   constexpr int32_t kLow = (kAxis == 0 ? 0x55 : kAxis == 1 ? 0x33 : 0x0F) & kAllTaps<kAxes>;
@@ -321,8 +321,8 @@ HWY_INLINE VI TapsAlong(DI di, VI at, int64_t first, int64_t end, int64_t extent
   return hn::Or(BitsBelow(di, own, end - first, kLow), BitsBelow(di, next, end - first, kHigh));
 }
 
-// Bits above the taps: bit kWrapBit + a says that the point's first tap is the last one of axis a,
-// and its second tap the first one.
+// Bit kWrapBit + a is above the taps' bits. It says that a point wraps on axis a: its first tap is
+// the last element of the axis, its second tap the first element.
 inline constexpr int kWrapBit = 8;
 
 template <int kAxis, class DI, class VI = hn::Vec<DI>>
@@ -331,7 +331,7 @@ HWY_INLINE VI WrapsAlong(DI di, VI at, int64_t extent) {
   return hn::IfThenElseZero(hn::Eq(at, last), hn::Set(di, 1 << (kWrapBit + kAxis)));
 }
 
-// How far tap `tap` of such a point is from where its neighbours would have it, in elements.
+// Returns the shift, in elements, of tap `tap` of a point that wraps, from where it would lie else.
 template <int kAxes>
 HWY_NOINLINE int64_t WrapOf(const VolumeStrides& size, int32_t taps, size_t tap) {
   const int32_t extents[] = {size.width, size.height, size.depth};
@@ -344,21 +344,21 @@ HWY_NOINLINE int64_t WrapOf(const VolumeStrides& size, int32_t taps, size_t tap)
   return shift;
 }
 
-// Of a batch's points, one array per quantity.
+// Weights and cells of a batch of points, one array per quantity.
 template <class F, int kAxes>
 struct TapBatch {
   HWY_ALIGN F weight[1 << kAxes][kBatch];
-  HWY_ALIGN int32_t cell[kBatch];  // of tap 0, from the channel's first element
+  HWY_ALIGN int32_t cell[kBatch];  // offset of tap 0 in the channel
 };
 
-// The same with the distances that slopes need.
+// The same, and the distances that slopes need. Axes are x, y, z.
 template <class F>
 struct SlopeBatch : TapBatch<F, 3> {
-  HWY_ALIGN F above[3][kBatch];  // along x, y and z: from the tap before the point
-  HWY_ALIGN F below[3][kBatch];  // to the tap behind it
+  HWY_ALIGN F above[3][kBatch];  // from the first tap to the point
+  HWY_ALIGN F below[3][kBatch];  // from the point to the second tap
 };
 
-// Along one axis: how far points are from their first taps and from the next ones.
+// Computes the distances of points on one axis from their first taps (t) and second taps (u).
 template <class F, class Batch, class V = hn::Vec<PointTag<F>>>
 HWY_INLINE void PlaceAxis(V at, size_t axis, int64_t i, Batch* batch, V& t, V& u) {
   const PointTag<F> d;
@@ -369,7 +369,7 @@ HWY_INLINE void PlaceAxis(V at, size_t axis, int64_t i, Batch* batch, V& t, V& u
   }
 }
 
-// Fills place i of the batch with a vector of points. Their first taps are at (column, row, plane).
+// Fills place i of the batch with a vector of points. `first`: indices of the first taps.
 template <int kAxes, class F, class Batch, class V = hn::Vec<PointTag<F>>,
           class VI = hn::Vec<IndexTag<PointTag<F>>>>
 HWY_INLINE void PlaceTaps(const VolumeStrides& size, const Axes<V>& at, const Axes<VI>& first,
@@ -400,7 +400,7 @@ HWY_INLINE void PlaceTaps(const VolumeStrides& size, const Axes<V>& at, const Ax
 
 // ---- bicubic and tricubic points: 4 x 4 and 4 x 4 x 4 taps, in both directions ------------------
 
-// For a group of points and each axis: every tap's weight, slope and index (-1: outside).
+// For a group of points and each axis: weight, slope and index of every tap (index -1: outside).
 template <class F, int kAxes>
 struct CubicGroup {
   static constexpr size_t kTaps = kAxes == 2 ? 16 : 64;  // tap (k, j, i) is 16 k + 4 j + i
@@ -409,8 +409,8 @@ struct CubicGroup {
   HWY_ALIGN int32_t index[kAxes][4][kGroup];
 };
 
-// The weights and, with kSlopes, slopes of located points from place `i` of the group on. True if
-// all taps of all points are inside. (Taps reflected from far outside may be rounded.)
+// Stores weights (with kSlopes also slopes) of located points, from place `i` of the group on.
+// Returns whether all taps are inside; far outside, reflected taps may be rounded: not inside.
 template <bool kSlopes, class Geometry, class F, class V = hn::Vec<PointTag<F>>>
 HWY_INLINE bool WeighCubic(const Geometry& geometry, const Axes<V>& at, size_t i,
                            CubicGroup<F, Geometry::kAxes>* group) {
@@ -427,7 +427,7 @@ HWY_INLINE bool WeighCubic(const Geometry& geometry, const Axes<V>& at, size_t i
   return hn::AllTrue(d, inside);
 }
 
-// The indices of the same points' taps.
+// Stores the indices of the taps of located points, from place `i` of the group on.
 template <class Geometry, class F, class V = hn::Vec<PointTag<F>>>
 HWY_INLINE void IndexCubic(const Geometry& geometry, const Axes<V>& at, size_t i,
                            CubicGroup<F, Geometry::kAxes>* group) {
@@ -442,7 +442,7 @@ HWY_INLINE void IndexCubic(const Geometry& geometry, const Axes<V>& at, size_t i
   });
 }
 
-// Both.
+// Stores indices, weights and slopes. Returns whether all taps of all points are inside.
 template <bool kSlopes, class Geometry, class F, class V = hn::Vec<PointTag<F>>>
 HWY_INLINE bool PlaceCubic(const Geometry& geometry, const Axes<V>& at, size_t i,
                            CubicGroup<F, Geometry::kAxes>* group) {
@@ -450,7 +450,7 @@ HWY_INLINE bool PlaceCubic(const Geometry& geometry, const Axes<V>& at, size_t i
   return WeighCubic<kSlopes>(geometry, at, i, group);
 }
 
-// Not 0 if the indices of an axis from place i on are four neighbours inside the volume.
+// Returns not 0 in lanes with four neighbours on one axis, all inside. Lanes start at place i.
 template <class F, class VI = hn::Vec<IndexTag<PointTag<F>>>>
 HWY_INLINE VI AreAdjacent(const int32_t (*index)[kGroup], size_t i) {
   const IndexTag<PointTag<F>> di;
@@ -463,7 +463,7 @@ HWY_INLINE VI AreAdjacent(const int32_t (*index)[kGroup], size_t i) {
   return hn::VecFromMask(di, adjacent);
 }
 
-// Not 0 if points from place i on have a tap in rows or planes [first, end).
+// Returns not 0 in lanes with a tap in rows (images) or planes (volumes) [first, end).
 template <class F, int kAxes, class VI = hn::Vec<IndexTag<PointTag<F>>>>
 HWY_INLINE VI TapsInSlab(const CubicGroup<F, kAxes>& group, size_t i, int64_t first, int64_t end) {
   const IndexTag<PointTag<F>> di;
@@ -475,7 +475,7 @@ HWY_INLINE VI TapsInSlab(const CubicGroup<F, kAxes>& group, size_t i, int64_t fi
   return taps;
 }
 
-// The weight of a tap of a vector of points, from place p of the group on.
+// Returns the weights of tap `tap` for a vector of points, from place p of the group on.
 template <class F, int kAxes>
 HWY_INLINE hn::Vec<PointTag<F>> CubicWeight(const CubicGroup<F, kAxes>& group, size_t tap,
                                             size_t p) {
@@ -486,15 +486,15 @@ HWY_INLINE hn::Vec<PointTag<F>> CubicWeight(const CubicGroup<F, kAxes>& group, s
   return hn::Mul(in_plane, hn::Load(d, group.weight[kAxes - 1][tap / 16] + p));
 }
 
-// sum + factor * v, if there is a sum.
+// Adds factor * v to `sum`, or starts `sum` with the product if `is_first`.
 template <class V>
 HWY_INLINE void AddProduct(bool is_first, V factor, V v, V& sum) {
   sum = is_first ? hn::Mul(factor, v) : hn::MulAdd(factor, v, sum);
 }
 
-// Slopes and value of bicubic points, or of tricubic ones in plane `k`: one channel of many points,
-// or many channels of one point in the lanes. row(k, j, v0, v1, v2, v3) reads a row of taps;
-// weight(axis, tap) and slope(axis, tap) give the coefficients and their slopes.
+// Computes slopes and value of bicubic points, or of tricubic points in plane `k`. Lanes: many
+// points of one channel, or many channels of one point. row(k, j, v0, v1, v2, v3) reads a row of
+// taps; weight(axis, tap) and slope(axis, tap) return the factors of one axis.
 template <class D, class Row, class Weight, class Slope, class V = hn::Vec<D>>
 HWY_INLINE void PlaneSlopes(D d, size_t k, const Row& row, const Weight& weight, const Slope& slope,
                             V& x, V& y, V& value) {
@@ -517,7 +517,7 @@ HWY_INLINE void PlaneSlopes(D d, size_t k, const Row& row, const Weight& weight,
   }
 }
 
-// The slopes of bicubic points.
+// Computes the slopes of bicubic points along x and y.
 template <class D, class Row, class Weight, class Slope, class V = hn::Vec<D>>
 HWY_INLINE void CubicSlopes(D d, const Row& row, const Weight& weight, const Slope& slope, V& x,
                             V& y) {
@@ -525,7 +525,7 @@ HWY_INLINE void CubicSlopes(D d, const Row& row, const Weight& weight, const Slo
   PlaneSlopes(d, 0, row, weight, slope, x, y, value);
 }
 
-// The slopes of tricubic points: along x and y from each plane's slopes, along z from its value.
+// Computes slopes of tricubic points: x and y from slopes in each plane, z from the planes' values.
 template <class D, class Row, class Weight, class Slope, class V = hn::Vec<D>>
 HWY_INLINE void CubicSlopes(D d, const Row& row, const Weight& weight, const Slope& slope, V& x,
                             V& y, V& z) {
@@ -541,7 +541,7 @@ HWY_INLINE void CubicSlopes(D d, const Row& row, const Weight& weight, const Slo
   }
 }
 
-// The offset of the first tap of located points that have all taps inside.
+// Returns the offset of the first tap of located points. All their taps must be inside.
 template <class Source, class V>
 HWY_INLINE typename Source::VI FirstTapOf(const Source& source, const Axes<V>& at) {
   const typename Source::D d;
@@ -551,7 +551,7 @@ HWY_INLINE typename Source::VI FirstTapOf(const Source& source, const Axes<V>& a
   return source.OffsetsOf(first(at.x), first(at.y), first(at.z));
 }
 
-// Row `row` (tap / 4) of the taps of a vector of points that are all inside; `first`: FirstTapOf().
+// Reads row `row` (tap / 4) of taps that are all inside. `first` comes from FirstTapOf().
 template <class Source, class T, class V = typename Source::V>
 HWY_INLINE void GatherCubicRow(const Source& source, const T* channel, typename Source::VI first,
                                size_t row, V& v0, V& v1, V& v2, V& v3) {
@@ -563,8 +563,8 @@ HWY_INLINE void GatherCubicRow(const Source& source, const T* channel, typename 
   GatherRow<Source::kInPairs>(d, from + 2 * int64_t{size.pixel}, first, size.pixel, v2, v3);
 }
 
-// A tap of a vector of points anywhere. The mask `outside` gets the taps outside; their value is
-// `nothing`. `image`: as for WithTaps().
+// Reads tap `tap` of a vector of points anywhere. Taps outside get the value `nothing` and a bit in
+// the mask `outside`. `image`: as for WithTaps().
 template <class Source, class T, class Group, class V = typename Source::V,
           class M = hn::Mask<typename Source::D>>
 HWY_INLINE V GatherCubicTap(const Source& source, const T* channel, const Group& group, size_t tap,
@@ -585,7 +585,7 @@ HWY_INLINE V GatherCubicTap(const Source& source, const T* channel, const Group&
   return hn::IfThenElse(outside, nothing, source.Elements(channel, at, east));
 }
 
-// The column of the pair inside that has two taps of a row, as far as these are inside.
+// Returns the column of a pair inside that holds `column` and `next`, if these are inside.
 template <class Source, class VI = typename Source::VI>
 HWY_INLINE VI PairOf(const Source& source, VI column, VI next) {
   const typename Source::DI di;
@@ -594,8 +594,8 @@ HWY_INLINE VI PairOf(const Source& source, VI column, VI next) {
   return hn::Min(hn::Max(lower, hn::Zero(di)), hn::Set(di, source.size.width - 2));
 }
 
-// Taps `tap` (even) and tap + 1 of a vector of points of images anywhere. The masks get the taps
-// outside; their value is `nothing`. Only if ArePairs() is true.
+// Reads taps `tap` (even) and tap + 1 of points of images anywhere, as one pair. Taps outside get
+// the value `nothing` and a bit in the masks. Needs ArePairs().
 template <class Source, class T, class Group, class V = typename Source::V,
           class M = hn::Mask<typename Source::D>>
 HWY_INLINE void GatherCubicPair(const Source& source, const T* channel, const Group& group,
@@ -621,8 +621,8 @@ HWY_INLINE void GatherCubicPair(const Source& source, const T* channel, const Gr
   second = choose(next, second_outside);
 }
 
-// Whether GatherCubicPair() serves a whole vector of points: taps reflected from far away may not
-// be neighbours.
+// Whether GatherCubicPair() serves a whole vector of points. It does not if taps reflected from far
+// outside are no neighbours.
 template <class Source, class Group>
 HWY_INLINE bool ArePairs(const Source& source, const Group& group) {
   static_assert(Source::kAxes == 2 && Source::kInPairs);
@@ -637,9 +637,9 @@ HWY_INLINE bool ArePairs(const Source& source, const Group& group) {
   return hn::AllTrue(di, are);
 }
 
-// Calls use(read) for points anywhere: read(channel, row, v0, v1, v2, v3, none0, none1, none2,
-// none3) reads row `row` (tap / 4) of their taps. Taps outside have the value `nothing`; the masks
-// name them.
+// Calls use(read) for points anywhere. read(channel, row, v0, v1, v2, v3, none0, none1, none2,
+// none3) reads row `row` (tap / 4) of the taps. Taps outside get the value `nothing` and a bit in
+// the masks.
 template <class Source, class Group, class V, class Use>
 HWY_INLINE void WithCubicRows(const Source& source, const Group& group, typename Source::VI image,
                               V nothing, const Use& use) {
