@@ -1,5 +1,5 @@
-// Adaptive average pooling and its gradient: the checks that other operators do not share, and the
-// plan. Tensors (N, C, L), (N, C, H, W) or (N, C, D, H, W); formats NHWC and NDHWC: C last.
+// Adaptive average pooling and its gradient: the plan, and the checks that other operators do not
+// share. Tensors are (N, C, L), (N, C, H, W) or (N, C, D, H, W); in NHWC and NDHWC, C is last.
 #include <algorithm>
 #include <array>
 
@@ -44,7 +44,7 @@ class AdaptiveAvgPoolChecks {
     return {};
   }
 
-  // The result has the N and C of the first tensor, and the extents that another argument gives.
+  // Checks the result's shape: N and C of the first tensor, extents of self or of outputSize.
   Status Agreement() const {
     const Dims given = ChannelsFirstShape(*call_.input(0));
     Dims wanted = ChannelsFirstShape(*call_.output(0));
@@ -111,13 +111,13 @@ class AdaptiveAvgPoolPlan final : public Plan {
   }
 
  private:
-  // The number of windows of an axis and of its elements.
+  // The number of table entries of an axis: one per image element and one per pooled element.
   double EntriesOf(size_t axis) const {
     return static_cast<double>(params_.extents[axis]) +
            static_cast<double>(params_.pooled_extents[axis]);
   }
 
-  // Returns the extents (N, C, ...).
+  // Sets extents and strides of d, h, w; missing axes have extent 1. Returns (N, C, ...).
   static Dims SetAxes(const TensorDesc& tensor, std::array<int64_t, 3>* extents,
                       std::array<int64_t, 5>* strides) {
     const Dims shape = ChannelsFirstShape(tensor), from = ChannelsFirstStrides(tensor);

@@ -1,4 +1,4 @@
-// Parameters of adaptive average pooling's kernels: the function and its gradient.
+// Parameters of the kernels of adaptive average pooling: the function and its gradient.
 #ifndef PORTACL_OPS_ADAPTIVE_AVG_POOL_PARAMS_H_
 #define PORTACL_OPS_ADAPTIVE_AVG_POOL_PARAMS_H_
 
@@ -17,10 +17,10 @@ struct PoolWindow {
   bool operator==(const PoolWindow&) const = default;
 };
 
-// The window that element i of an axis of `extent` covers on an axis of `other`. With the extents
-// exchanged, the window of j holds the elements that cover j.
+// Returns the window of element i: i is on an axis of `extent`, the window on an axis of `other`.
+// If the extents are exchanged, the window of j holds the elements i whose window holds j.
 constexpr PoolWindow PoolWindowOf(int64_t i, int64_t extent, int64_t other) {
-  // i * other / extent, without overflow where extents are below 2^31 or one divides the other.
+  // i * other / extent, without overflow if extents are below 2^31 or one divides the other.
   const auto place = [&](int64_t at, int64_t up) {
     return other / extent * at + (other % extent * at + up) / extent;
   };
@@ -30,8 +30,8 @@ constexpr PoolWindow PoolWindowOf(int64_t i, int64_t extent, int64_t other) {
 // With T = float (double for double) and k the extents of the window of o:
 //   pooled[o] = sum over the window of o of image[i], then / k_d / k_h / k_w
 //   image_grad[i] = sum over all o with i in their window of pooled_grad[o] / k_d / k_h / k_w
-// Sums begin with +0 and add one after the other, in row-major order. Bytes, forward only: the
-// exact quotient, halves rounded up. Axes are d, h, w; axes that a call lacks have an extent of 1.
+// Sums begin with +0 and add elements in row-major order. Bytes (forward only): the exact quotient,
+// halves rounded up. Axes are d, h, w; axes that a call lacks have an extent of 1.
 // Strides (n, c, d, h, w) in elements, any sign; 0 only in inputs.
 struct AdaptiveAvgPoolParams {
   base::DType dtype = base::DType::kFloat;

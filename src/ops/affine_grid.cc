@@ -1,5 +1,5 @@
-// Plans of the affine grid and of its gradient: the places of points along each axis, kernel
-// choice.
+// Plans the affine grid and its gradient: computes the coordinates of points along each axis and
+// chooses the kernel.
 #include <array>
 #include <cmath>
 #include <vector>
@@ -16,8 +16,8 @@ namespace {
 using base::Status;
 using base::TensorDesc;
 
-// Places of `count` points: from -1 to 1 (align_corners), else the middles of as many pixels. The
-// steps are fused, as in PyTorch on every CPU that has fused steps, so that nearest sampling
+// Returns the coordinates of `count` points: from -1 to 1 (align_corners), else the middles of
+// `count` pixels. Steps are fused, as in PyTorch on CPUs with fused operations. So nearest sampling
 // decides its ties as PyTorch does.
 template <class T>
 std::vector<T> PlacesAs(int64_t count, bool align_corners) {
@@ -76,7 +76,7 @@ class AffineGridPlan final : public Plan {
                            grid.strides[last - 1], grid.strides[last]};
   }
 
-  // Makes the places of coordinate k: x along the last axis, y, z.
+  // Computes the points' coordinate k: x (along the last axis) for 0, y for 1, z for 2.
   void MakePlaces(size_t k) {
     const int64_t count = params_.extents[2 - k];
     if (params_.dtype == base::DType::kDouble) {

@@ -89,7 +89,7 @@ class Checker {
   Status Size() const {
     const auto* const size = call_.ints(0);
     if (size == nullptr) return {};
-    constexpr int64_t kLongest = 100 * 1000;  // the page's, as a fact without an error row
+    constexpr int64_t kLongest = 100 * 1000;  // the page states it, but no error
     for (size_t i = 0; i < size->size(); ++i) {
       if ((*size)[i] >= 1) continue;
       return refusals_.Refuse(Rule::kAttribute, "{}[{}] is {}, but must be at least 1",

@@ -17,9 +17,9 @@ struct AffineGridParams {
   base::DType dtype = base::DType::kFloat;
   bool backward = false;
   int64_t n = 0;
-  int axes = 2;                        // of space: 2 or 3
+  int axes = 2;                        // spatial axes: 2 or 3
   std::array<int64_t, 3> extents{};    // d, h, w
-  std::array<const void*, 3> place{};  // of x along w, y along h, z along d: T, made in the plan
+  std::array<const void*, 3> place{};  // coordinates x (along w), y (h), z (d): T, made in the plan
   void* theta = nullptr;               // (n, axes, axes + 1); forward only reads it
   void* grid = nullptr;                // (n, d, h, w, axes); backward only reads it
   std::array<int64_t, 3> theta_stride{};

@@ -1,4 +1,4 @@
-// Arguments by kind, and the operator's own checks and plan by the list of operators.
+// Finds a call's arguments by kind, and the operator's checks and plan in the list of operators.
 #include "ops/call.h"
 
 #include <fmt/format.h>
@@ -24,7 +24,7 @@ constexpr Code kCode[] = {
 #include "ops/operator_list.inc"
 };
 
-// Zeros if there are fewer, or null.
+// Returns the first three values; 0 for each missing value.
 std::array<double, 3> FirstOf(const std::vector<float>* values) {
   std::array<double, 3> first{};
   if (values == nullptr) return first;

@@ -1,5 +1,5 @@
-// One call of an operator as it came through an API. Its arguments are in the order of the
-// signature; an operator's own code asks for them by kind.
+// One call of an operator, as an API received it. The arguments are in the order of the signature;
+// the operator's code asks for them by kind.
 #ifndef PORTACL_OPS_CALL_H_
 #define PORTACL_OPS_CALL_H_
 
@@ -21,23 +21,23 @@ namespace portacl::ops {
 
 class Plan;
 
-// Pointers are null if the caller gave null. Numbers: reals are double; whole numbers, flags and
-// positions of words are int64_t.
+// One argument. A pointer is null if the caller gave null. Reals are double; whole numbers, flags
+// and positions of words are int64_t.
 using Argument =
     std::variant<const base::TensorDesc*, const std::vector<int64_t>*, const std::vector<float>*,
                  const std::vector<bool>*, double, int64_t, const char*, std::array<double, 3>>;
 
-// Refers to the objects behind the caller's handles: lives no longer than they do.
+// Points to the objects behind the caller's handles, so it must not outlive them.
 class Call {
  public:
-  // `op` opens every message.
+  // `op` is the first word of every message.
   Call(const Signature& signature, Surface surface, const char* op)
       : signature_(&signature),
         surface_(surface),
         op_(op),
         axes_(signature.traits.axes == 0 ? 2 : signature.traits.axes) {}
 
-  // The argument of the next parameter; a null tensor keeps its place.
+  // Adds the argument of the next parameter. A null tensor must be added, too.
   void Add(Argument argument) {
     if (size_ == PositionOf(Form::kRead, 0)) FindAxes(argument);
     arguments_[size_++] = argument;
@@ -46,12 +46,12 @@ class Call {
   const Signature& signature() const { return *signature_; }
   Surface surface() const { return surface_; }
   const char* op() const { return op_; }
-  // The number of spatial axes. If the signature leaves it open, the first tensor decides: 2 if
-  // that tensor is not (N, C, L), (N, C, H, W) or (N, C, D, H, W).
+  // The number of spatial axes. If the signature leaves it open, the first tensor's rank decides:
+  // 1 for rank 3, 3 for rank 5, else 2.
   int axes() const { return axes_; }
 
-  // Argument number `index`, from 0, among the arguments of its form. Null or 0 if the signature
-  // has no such argument, or if the caller gave null.
+  // Return argument number `index` (from 0) of a form. Null or 0 if the signature has no such
+  // argument, or if the caller gave null.
   const base::TensorDesc* input(size_t index) const;
   const base::TensorDesc* output(size_t index) const;
   const std::vector<int64_t>* ints(size_t index) const;
@@ -59,18 +59,18 @@ class Call {
   const std::vector<bool>* bools(size_t index) const;
   double real(size_t index) const;
   int64_t integer(size_t index) const;
-  // A choice: the caller's word (null if the API takes a position), and its position (-1 for an
-  // unknown word).
+  // A choice: word() is the caller's word (null if the API takes a position). mode() is its
+  // position, or -1 for an unknown word.
   const char* word(size_t index) const;
   int64_t mode(size_t index) const;
   bool flag(size_t index) const;
-  int64_t flag_value(size_t index) const;  // as the caller gave it
+  int64_t flag_value(size_t index) const;  // the caller's number, which may be neither 0 nor 1
   bool has_flag(size_t index) const { return *flag_name(index) != '\0'; }
   bool antialias() const { return signature_->traits.antialias || flag(1); }
-  // Reals in order, or a list of them; 0 if there are fewer.
+  // The scales, from single arguments or from a list; 0 for each missing scale.
   std::array<double, 3> scales() const;
 
-  // The names of these in the caller's API, "" if the signature has fewer.
+  // The name of an argument in the caller's API; "" if the signature has no such argument.
   const char* input_name(size_t index) const { return NameOf(Form::kRead, index); }
   const char* output_name(size_t index) const { return NameOf(Form::kWritten, index); }
   const char* ints_name(size_t index) const { return NameOf(Form::kInts, index); }
@@ -86,12 +86,12 @@ class Call {
   const Parameter& parameter(size_t at) const { return signature_->parameters[at]; }
   const Argument& argument(size_t at) const { return arguments_[at]; }
 
-  // The two result pointers of an aclnn phase 1: only whether they are null matters.
+  // False if the caller of aclnn's phase 1 gave null for the pointer to the result.
   bool has_workspace_size = true;
   bool has_executor = true;
 
  private:
-  // size() if there are fewer.
+  // Returns size() if there are fewer arguments of this form.
   size_t PositionOf(Form form, size_t index) const { return signature_->PositionOf(form, index); }
   template <class T>
   T Find(Form form, size_t index) const;
@@ -109,11 +109,11 @@ class Call {
   std::array<Argument, Signature::kMaxParameters> arguments_;
 };
 
-// The checks of a call, except the checks on memory, in the order of the documents.
+// Makes all checks of a call except the checks on memory, in the order of the documents.
 base::Status Check(const Call& call);
-// The plan of a call that has passed Check().
+// Makes the plan of a call that has passed Check().
 base::Status PlanChecked(const Call& call, std::shared_ptr<const Plan>* plan);
-// Both.
+// Check(), then PlanChecked().
 base::Status MakePlan(const Call& call, std::shared_ptr<const Plan>* plan);
 
 }  // namespace portacl::ops

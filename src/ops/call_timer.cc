@@ -1,5 +1,5 @@
-// Times of calls for the log and the timeline, and the lines of the log of calls: names of the
-// aclnn signatures and of cases, whatever API was called.
+// Measures calls for the log and the timeline, and writes the log of calls. The log uses names of
+// aclnn functions and of cases, whichever API was called.
 #include "ops/call_timer.h"
 
 #include <fmt/format.h>
@@ -42,22 +42,22 @@ std::string Name(base::DType dtype) {
   }
 }
 
-// "2x3x8x8".
+// Returns "2x3x8x8".
 std::string Joined(const base::Dims& dims) {
   const std::span values(dims.data(), static_cast<size_t>(dims.rank()));
   return fmt::format("{}", fmt::join(values, "x"));
 }
 
-// If a view's storage is not known, it begins with the first byte that the view reaches.
+// If the storage is unknown, the offset counts from the first byte that the view reaches.
 int64_t OffsetOf(const base::TensorDesc& desc) {
   if (desc.has_storage || desc.NumElements() == 0) return desc.offset;
   const base::ElementRange reach = base::ReachOf(desc);
   int64_t offset = 0;
-  // A view that nothing reads may lie anywhere.
+  // A view that no kernel reads may lie anywhere.
   return reach.valid && base::CheckedSub(int64_t{0}, reach.lowest, &offset) ? offset : 0;
 }
 
-// "input:float16:ND:2x3x8x8:192x64x8x1:0".
+// Returns "input:float16:ND:2x3x8x8:192x64x8x1:0": name, dtype, format, shape, strides, offset.
 std::string TensorWord(const char* name, const base::TensorDesc& desc) {
   const bool plain = desc.format == base::Format::kUndefined;
   return fmt::format("{}:{}:{}:{}:{}:{}", name, Name(desc.dtype),
@@ -65,7 +65,7 @@ std::string TensorWord(const char* name, const base::TensorDesc& desc) {
                      Joined(desc.strides), OffsetOf(desc));
 }
 
-// Splits axis `axis` into two; the second one has `inner` indices.
+// Splits an axis into two; the second of them has `inner` indices.
 void Split(int axis, int64_t inner, base::TensorDesc* desc) {
   const auto split = [axis](const base::Dims& dims, int64_t first, int64_t second) {
     std::vector<int64_t> values(dims.data(), dims.data() + dims.rank());
@@ -78,8 +78,8 @@ void Split(int axis, int64_t inner, base::TensorDesc* desc) {
   desc->strides = split(desc->strides, stride * inner, stride);
 }
 
-// The description with all axes that the aclnn API lists. In calls of deformable attention, levels
-// and points, or heads and channels, may be one axis.
+// Returns the description with all axes of the aclnn API. Other APIs join axes of deformable
+// attention: levels and points, or heads and channels.
 base::TensorDesc AsListed(const Plan& plan, const Parameter& parameter, base::TensorDesc desc) {
   if (desc.shape.rank() + 1 != static_cast<int>(PartsOf(parameter))) return desc;
   if (PartOf(parameter, 3) == "L") {
@@ -91,7 +91,7 @@ base::TensorDesc AsListed(const Plan& plan, const Parameter& parameter, base::Te
   return desc;
 }
 
-// "1x0": which outputs are wanted.
+// Returns which outputs are wanted, e.g. "1x0".
 std::string MaskWord(const Plan& plan) {
   std::string word;
   for (int i = 0; i < plan.num_outputs(); ++i) {
@@ -108,7 +108,7 @@ bool HasSymbol(const Parameter& parameter, std::string_view symbol) {
   return false;
 }
 
-// A list that is number `index`; empty if a tensor tells its values.
+// Returns the values of list number `index`; "" if a tensor's extents are these values.
 std::string ListWord(const Plan& plan, const Parameter& list, size_t index) {
   const size_t count = PartsOf(list);
   if (count == 0) return "";
@@ -120,8 +120,8 @@ std::string ListWord(const Plan& plan, const Parameter& list, size_t index) {
   return fmt::format("{}", fmt::join(std::span(values).last(count), "x"));
 }
 
-// The value of the parameter that is number `index` of its form. Empty for tensors, and for lists
-// of extents, because the tensors have these.
+// Returns the value of the parameter that is number `index` of its form. "" for tensors, and for
+// lists that repeat a tensor's extents.
 std::string ValueWord(const Plan& plan, const Parameter& parameter, size_t index) {
   const LoggedNumbers& numbers = plan.logged_numbers();
   switch (FormOf(parameter.kind)) {
@@ -146,7 +146,7 @@ std::string ValueWord(const Plan& plan, const Parameter& parameter, size_t index
   return "";
 }
 
-// "scalesH:0 scalesW:2".
+// Returns "scalesH:0 scalesW:2".
 std::string ArgumentWords(const Plan& plan) {
   std::string words;
   std::array<size_t, kForms> seen{};
@@ -159,11 +159,11 @@ std::string ArgumentWords(const Plan& plan) {
   return words;
 }
 
-// The tensors in the order of the plan, inputs first, by their names in the aclnn API.
+// Lists the plan's tensors, inputs first, by their names in the aclnn API.
 std::string TensorWords(const Plan& plan) {
   std::string words;
   for (const bool outputs : {false, true}) {
-    int at = outputs ? plan.output(0) : 0;  // there may be inputs that this API lacks
+    int at = outputs ? plan.output(0) : 0;  // the call may have inputs that the aclnn API lacks
     for (const Parameter& parameter : plan.logged()->parameters) {
       if (!IsTensor(parameter.kind) || IsWritten(parameter.kind) != outputs) continue;
       const base::TensorDesc& desc = plan.tensor(at++).desc;
@@ -206,7 +206,7 @@ void CallTimer::End(const char* phase, const Plan& plan, Wanted wanted,
     if (!log_) return;
     base::Log(base::LogLevel::kDebug, fmt::format("{} {} workspace {} B, {:.1f} us", phase, text,
                                                   plan.workspace_size(), time.count()));
-  } catch (const std::bad_alloc&) {  // the call itself is over, and well
+  } catch (const std::bad_alloc&) {  // the call itself has succeeded
   }
 }
 

@@ -1,4 +1,4 @@
-// Times the phases of operator calls for the log (level debug, and its lines of calls) and the
+// Measures the phases of operator calls for the log (level debug), for the log of calls and for the
 // timeline (PORTACL_TRACE).
 #ifndef PORTACL_OPS_CALL_TIMER_H_
 #define PORTACL_OPS_CALL_TIMER_H_
@@ -8,21 +8,21 @@
 
 namespace portacl::ops {
 
-// Constructed at the beginning of a phase; gets the plan at its end. If neither a log nor the
-// timeline is wanted, it costs at most three tests of a flag.
+// Constructed at the beginning of a phase; gets the plan at the end. If neither log nor timeline is
+// wanted, it costs at most three tests of a flag.
 class CallTimer {
  public:
   CallTimer();
-  // On the calling thread's row of the timeline. `kept`: the plan of an equal call.
+  // Reports phase 1 on the calling thread's row of the timeline. `kept`: the plan was made before.
   void Planned(const Plan& plan, bool kept = false) const {
     End("plan", plan, {.trace = trace_}, kept ? " (kept)" : "");
   }
   void Ran(const Plan& plan) const { End("kernel", plan, {.trace = trace_, .call = calls_}); }
-  // The stream has put the run on its own row.
+  // Reports phase 2. The runtime itself writes phase 2 into the timeline, on the stream's row.
   void RanOnStream(const Plan& plan) const { End("kernel", plan, {.call = calls_}); }
 
  private:
-  // The wanted reports beside the debug log.
+  // Reports that this phase makes besides the debug log.
   struct Wanted {
     bool trace = false, call = false;
   };
@@ -35,9 +35,9 @@ class CallTimer {
   runtime::TraceTime begin_;
 };
 
-// The log of calls (PORTACL_LOG=calls): one line of comma-separated values for each run of an
-// operator, which `portacl cases from-log` reads. docs/cases.md documents the fields. Nothing for a
-// plan that is not logged().
+// Writes the log of calls (PORTACL_LOG=calls): one line of comma-separated values for each run of
+// an operator. `portacl cases from-log` reads it; docs/cases.md documents the fields. Does nothing
+// for a plan without logged().
 void LogCall(const Plan& plan, double microseconds);
 
 }  // namespace portacl::ops

@@ -1,4 +1,4 @@
-// Tensors with the channels last, by their format, seen as (N, C, ...) tensors.
+// Views tensors with formats NHWC and NDHWC as (N, C, ...) tensors.
 #ifndef PORTACL_OPS_CHANNELS_FIRST_H_
 #define PORTACL_OPS_CHANNELS_FIRST_H_
 
@@ -6,7 +6,7 @@
 
 namespace portacl::ops {
 
-// (N, ..., C) as (N, C, ...).
+// Moves extents or strides from (N, ..., C) to (N, C, ...).
 inline base::Dims ChannelsFirst(const base::Dims& dims) {
   base::Dims moved = dims;
   const int last = dims.rank() - 1;
@@ -15,7 +15,7 @@ inline base::Dims ChannelsFirst(const base::Dims& dims) {
   return moved;
 }
 
-// Whether a tensor has format NHWC or NDHWC, and its rank.
+// Returns true if a tensor has format NHWC or NDHWC, and the rank of its format.
 inline bool HasChannelsLast(const base::TensorDesc& tensor) {
   const int rank = tensor.format == base::Format::kNHWC    ? 4
                    : tensor.format == base::Format::kNDHWC ? 5
@@ -23,7 +23,7 @@ inline bool HasChannelsLast(const base::TensorDesc& tensor) {
   return tensor.shape.rank() == rank;
 }
 
-// A channels_last tensor with its axes moved; any other as it is.
+// Returns the tensor as (N, C, ...). Tensors of other formats stay as they are.
 inline base::TensorDesc ChannelsFirst(const base::TensorDesc& tensor) {
   base::TensorDesc moved = tensor;
   if (!HasChannelsLast(tensor)) return moved;
@@ -32,7 +32,7 @@ inline base::TensorDesc ChannelsFirst(const base::TensorDesc& tensor) {
   return moved;
 }
 
-// Only its shape, or only its strides: that costs a call less.
+// Return only the shape or only the strides, which costs less.
 inline base::Dims ChannelsFirstShape(const base::TensorDesc& tensor) {
   return HasChannelsLast(tensor) ? ChannelsFirst(tensor.shape) : tensor.shape;
 }

@@ -1,5 +1,5 @@
-// Deformable convolution, its samples alone, and their gradients: checks in the pages' order, and
-// the plan.
+// Deformable convolution, its samples alone (deformable offsets), and their gradients: checks in
+// the order of the vendor's pages, and the plan.
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -23,7 +23,7 @@ using base::Dims;
 using base::Status;
 using base::TensorDesc;
 
-// Where an operator has which tensor: the number of an input, or kOut and the number of an output.
+// The position of each tensor among an operator's inputs, or kOut + its position among the outputs.
 constexpr int kNone = -1, kOut = 100;
 struct Places {
   int input = kNone, weight = kNone, offset = kNone, mask = kNone, bias = kNone;
@@ -50,7 +50,7 @@ constexpr Places PlacesOf(Op op) {
   return at;
 }
 
-// A call's arguments by their meaning. Lists have been checked where a member says so.
+// Reads a call's arguments by their meaning. Members below "lists" need checked lists.
 class Reader {
  public:
   explicit Reader(const Call& call) : call_(call), at(PlacesOf(call.signature().op)) {}
@@ -62,7 +62,7 @@ class Reader {
   const char* Name(int place) const {
     return place < kOut ? call_.input_name(Index(place)) : call_.output_name(Index(place));
   }
-  // With the channels first, whatever data_format says.
+  // Returns the tensor with channels first, whatever data_format says.
   TensorDesc Get(int place) const {
     TensorDesc tensor = *Raw(place);
     if (!channels_last()) return tensor;
@@ -82,10 +82,10 @@ class Reader {
   bool pairs() const { return !named() && call_.mode(0) == 1; }
   bool has_weight() const { return at.weight != kNone; }
 
-  // ---- once the lists have been checked ----
+  // ---- lists: only once the lists have been checked ----
 
   std::array<int64_t, 2> kernel() const { return {List(0, 0), List(0, 1)}; }
-  // Along H and W: stride, dilation.
+  // Returns stride (list 1) or dilation (list 3) along H and W.
   std::array<int64_t, 2> Steps(size_t list) const {
     if (call_.ints(list) == nullptr) return {1, 1};
     const size_t first = call_.ints(list)->size() - 2;
@@ -97,8 +97,8 @@ class Reader {
   }
   int64_t groups() const { return has_weight() ? call_.integer(0) : 1; }
   int64_t offset_groups() const { return call_.integer(has_weight() ? 1 : 0); }
-  // Planes of offsets and masks for each offset group and tap: 2, or 3 if masks follow the offsets.
-  // The native API takes the number from the tensor.
+  // The number of planes for each offset group and tap: 2, or 3 if masks follow the offsets. The
+  // native API has no flag for it, so there the tensor's extent decides.
   int64_t PlanesOfPoint(int64_t points) const {
     if (call_.has_flag(0)) return call_.flag(0) ? 3 : 2;
     const bool joined = !Has(at.mask) && Raw(at.offset)->shape[1] == 3 * points;
@@ -116,7 +116,7 @@ class Reader {
   const Places at;
 };
 
-// Elements along one axis: how many positions the kernel has. Null if 64 bits do not hold it.
+// How many positions the kernel has on an axis of `extent` elements; null if above 64 bits.
 std::optional<int64_t> PositionsAlong(int64_t extent, int64_t before, int64_t behind,
                                       int64_t kernel, int64_t stride, int64_t dilation) {
   int64_t padded = 0, reach = 0;
@@ -145,7 +145,7 @@ class DeformConvChecks {
   }
 
  private:
-  // A bias of FLOAT beside 16 bits counts as if it had the others' dtype.
+  // If a FLOAT bias comes with 16-bit tensors, checks the call as if the bias had their dtype.
   Status DTypes() const {
     if (!read_.BiasIsFloat()) return SharedChecks(call_).DTypes();
     const TensorDesc* const bias = read_.Raw(at_.bias);
@@ -159,7 +159,7 @@ class DeformConvChecks {
     return SharedChecks(alike).DTypes();
   }
 
-  // The axes that no kernel moves along.
+  // Checks that stride and dilation are 1 along N and C.
   Status Ones() const {
     for (const size_t list : {size_t{1}, size_t{3}}) {
       if (call_.ints(list) == nullptr || call_.ints(list)->size() != 4) continue;
@@ -186,7 +186,7 @@ class DeformConvChecks {
     return Limits();
   }
 
-  // The limits of the pages; other profiles and APIs have none.
+  // Checks limits of the vendor's pages, which hold only in the aclnn API and not in profile open.
   Status Limits() const {
     if (call_.surface() != Surface::kAclnn || CurrentProfile() == Profile::kOpen) return {};
     const auto [rows, columns] = read_.kernel();
@@ -350,7 +350,7 @@ class DeformConvPlan final : public Plan {
       if (tensor.has) tensor.data = elements[TensorAt(place)];
     };
     ForTensors(params, set);
-    // Masks behind the offsets are a view of the same tensor.
+    // If masks lie behind the offsets, they are a view of the same tensor.
     const int64_t behind = joined_masks_ * params_.offset.stride[1];
     const auto size = static_cast<int64_t>(base::DTypeSize(params_.dtype));
     if (joined_masks_ > 0) {
@@ -367,8 +367,8 @@ class DeformConvPlan final : public Plan {
   using Params = DeformConvParams;
 
   void SetLog(const Reader& read) {
-    // The function that the log names has no pairs and no tensor of masks. A case cannot say a null
-    // tensor, or a bias of another type.
+    // The aclnn function in the log has no pairs and no tensor of masks. A case cannot have a null
+    // tensor, or a bias of another dtype.
     bool complete = !read.pairs() && !read.Has(at_.mask) && !read.BiasIsFloat();
     for (const int place : {at_.bias, at_.columns, at_.out_columns, at_.input_grad, at_.weight_grad,
                             at_.offset_grad, at_.bias_grad}) {
@@ -381,7 +381,7 @@ class DeformConvPlan final : public Plan {
     return static_cast<size_t>(place < kOut ? place : output(place - kOut));
   }
 
-  // Calls visit(tensor of the parameters, place) for each that an operator may have.
+  // Calls visit(tensor in the parameters, place) for all tensors; place is kNone for missing ones.
   template <class Visit>
   void ForTensors(Params& p, const Visit& visit) const {
     visit(p.input, at_.input);
@@ -435,7 +435,7 @@ class DeformConvPlan final : public Plan {
   }
 
   const Places at_;
-  int64_t joined_masks_ = 0;  // the plane of the first mask in the offsets; 0: a tensor of its own
+  int64_t joined_masks_ = 0;  // the first mask's plane among the offsets; 0: masks have a tensor
   Params params_;
   PlannedKernel<Params> chosen_;
 };

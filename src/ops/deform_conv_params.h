@@ -1,5 +1,5 @@
-// Parameters of the kernels of deformable convolution: the function, the samples alone, and the
-// gradients of both.
+// Parameters of the kernels of deformable convolution, of its samples alone (deformable offsets),
+// and of the gradients of both.
 #ifndef PORTACL_OPS_DEFORM_CONV_PARAMS_H_
 #define PORTACL_OPS_DEFORM_CONV_PARAMS_H_
 
@@ -11,17 +11,17 @@
 
 namespace portacl::ops {
 
-// The planes of offsets and masks. Let i = group * taps + tap for a point (n, group, kernel tap,
-// oh, ow). Its x lies in plane x_plane + step * i, its y in y_plane + step * i, its mask in plane i
-// of the masks' view.
+// Where offsets lie. Let i = group * taps + tap for a point (n, group, kernel tap, oh, ow). Its x
+// is in plane x + step * i of the offsets, its y in plane y + step * i. Its mask is in plane i of
+// the masks.
 struct DeformConvPlanes {
   int64_t x = 0;
   int64_t y = 0;
   int64_t step = 1;
 };
 
-// A column is the samples of one position: for each tap of the kernel, all channels. Without a
-// weight, the columns themselves are the output, and their gradient is grad_columns.
+// A column holds the samples of one position: all channels for each kernel tap. Without a weight
+// the columns are the output, and grad_columns is the output's gradient.
 struct DeformConvParams {
   using Read = ReadTensor<4>;
   using Written = WrittenTensor<4>;
@@ -36,9 +36,9 @@ struct DeformConvParams {
   int64_t out_channels = 0;
   int64_t out_height = 0;
   int64_t out_width = 0;
-  std::array<int64_t, 2> kernel{};  // along H, W; so are the next three
+  std::array<int64_t, 2> kernel{};  // along H, W, like the next three members
   std::array<int64_t, 2> stride{};
-  std::array<int64_t, 2> padding{};  // before the first row and column
+  std::array<int64_t, 2> padding{};  // rows above and columns left of the image
   std::array<int64_t, 2> dilation{};
   int64_t groups = 1;
   int64_t offset_groups = 1;
@@ -48,13 +48,13 @@ struct DeformConvParams {
   Read weight;        // (out_channels, channels / groups, kernel)
   Read offset;        // (images, planes, out_height, out_width)
   Read mask;          // (images, offset_groups * taps, out_height, out_width)
-  Read bias;          // (out_channels); FLOAT beside 16 bits if bias_is_float
+  Read bias;          // (out_channels); FLOAT beside 16-bit tensors if bias_is_float
   Read grad_output;   // like the output
-  Read columns;       // for weight_grad; not given: computed
+  Read columns;       // used for weight_grad; computed if not given
   Read grad_columns;  // like the columns
   Written output;     // (images, out_channels, out_height, out_width)
-  // (images, channels, out_height * kernel[0], out_width * kernel[1]): tap (kh, kw) of position
-  // (oh, ow) at (oh * kernel[0] + kh, ow * kernel[1] + kw)
+  // The samples (images, channels, out_height * kernel[0], out_width * kernel[1]). Tap (kh, kw) of
+  // position (oh, ow) is at row oh * kernel[0] + kh, column ow * kernel[1] + kw.
   Written out_columns;
   Written input_grad;
   Written weight_grad;

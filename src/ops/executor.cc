@@ -18,7 +18,7 @@ namespace {
 
 using base::Status;
 
-// Replaces the elements' addresses by addresses that kernels may touch: others in guard mode.
+// Replaces the elements' addresses by addresses that kernels may touch (others in guard mode only).
 Status ResolveElements(const Plan& plan, Elements* elements) {
   const bool strict = Strict();
   if (!strict && !runtime::GuardEnabled()) return {};  // kernels use the same addresses
@@ -38,7 +38,7 @@ Status ResolveElements(const Plan& plan, Elements* elements) {
   return {};
 }
 
-// The accesses of a plan's resolved elements, for the checker of orders.
+// Adds a plan's accesses to memory to `work`, for the checker of the order of accesses.
 void AddAccesses(const Plan& plan, const Elements& elements, runtime::Work* work) {
   for (int i = 0; i < plan.num_tensors(); ++i) {
     const TensorSlot& slot = plan.tensor(i);
@@ -58,7 +58,7 @@ void AddAccesses(const Plan& plan, const Elements& elements, runtime::Work* work
   }
 }
 
-// Enqueues a plan of a list as one piece of work.
+// Enqueues the parts of a plan as one piece of work.
 Status LaunchParts(std::shared_ptr<const Plan> plan, void* stream) {
   const Refusals refusals = plan->refusals();
   const auto parts = plan->parts();

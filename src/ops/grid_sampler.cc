@@ -1,4 +1,4 @@
-// Plans of grid sampling and of its gradients: kernel choice, tensors and workspace.
+// Plans grid sampling and its gradients: kernel choice, tensors and workspace.
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -19,7 +19,7 @@ using base::Dims;
 using base::Status;
 using base::TensorDesc;
 
-// Of the call's input and grid.
+// Reads the shape and the attributes from the call, its input and its grid.
 template <class Shape>
 Shape ShapeOf(const Call& call, const TensorDesc& input, const TensorDesc& grid) {
   constexpr int kAxes = std::is_base_of_v<GridSampler3DShape, Shape> ? 3 : 2;
@@ -35,7 +35,7 @@ Shape ShapeOf(const Call& call, const TensorDesc& input, const TensorDesc& grid)
   if constexpr (kAxes == 3) {
     shape.d = from[2];
     shape.od = grid.shape[1];
-    // One empty axis: the other axes are not multiplied, because their products may exceed 64 bits.
+    // If the grid is empty, all extents become 0, because their products may exceed 64 bits.
     if (grid.NumElements() == 0) shape.od = shape.oh = shape.ow = 0;
   }
   shape.interpolation = static_cast<Interpolation>(call.mode(0));
@@ -97,7 +97,7 @@ class GridSamplerBackwardPlan final : public Plan {
     params_.shape = ShapeOf<decltype(params_.shape)>(call, input, grid);
     params_.want_input_grad = IsWanted(call, 0);
     params_.want_grid_grad = IsWanted(call, 1);
-    // Only gridGrad reads taps outside.
+    // Without gridGrad no kernel reads taps outside, so constant padding is the same as zeros.
     if (params_.shape.padding == Padding::kConstant && !ReadsImage()) {
       params_.shape.padding = Padding::kZeros;
     }
@@ -142,16 +142,16 @@ class GridSamplerBackwardPlan final : public Plan {
   }
 
  private:
-  // Only gridGrad needs the image, and in nearest mode gridGrad is 0 whatever the inputs hold. If a
-  // run does not read an input, or the input is empty, its address may be null. Its strides are 0
-  // then, because kernels step through it all the same.
+  // gridGrad alone reads the image, and not in nearest mode, where gridGrad is 0. If a run does not
+  // read an input, or the input is empty, its address may be null. Then its strides are 0, because
+  // kernels step through it all the same.
   bool ReadsImage() const {
     return params_.want_grid_grad && params_.shape.interpolation != Interpolation::kNearest;
   }
   bool ReadsPoints() const { return params_.want_input_grad || ReadsImage(); }
 
-  // The aclnn API has a mask. The native API passes null for an unwanted gradient. By name both
-  // gradients are wanted.
+  // Returns true if the caller wants the gradient: by the mask of the aclnn API, or by a result
+  // that is not null (native API). Calls by name want both gradients.
   static bool IsWanted(const Call& call, size_t gradient) {
     const std::vector<bool>* const mask = call.bools(0);
     return mask != nullptr ? (*mask)[gradient] : call.output(gradient) != nullptr;

@@ -1,5 +1,5 @@
-// The checks of grid sampling and its gradients, images and volumes, that other operators do not
-// share, and their places among the shared checks. Not the checks on memory.
+// The checks of grid sampling and its gradients, for images and volumes; checks on memory are
+// elsewhere. Shared checks of all operators run at their places among these checks.
 #include <string_view>
 
 #include "ops/call.h"
@@ -19,7 +19,7 @@ struct NamedTensor {
   const TensorDesc* desc = nullptr;
 };
 
-// The checks of one call, a function for each group of rows of the documents' table, in its order.
+// Checks one call: one function per group of rows of the documents' table, in the table's order.
 class Checker {
  public:
   Checker(const Call& call, bool forward)
@@ -52,11 +52,11 @@ class Checker {
   bool volume() const { return call_.axes() == 3; }
   int rank() const { return call_.axes() + 2; }
 
-  // Whether the profile has cubic interpolation, and reflection.
+  // Returns true if the profile has cubic interpolation and reflection for all functions.
   bool extended() const {
     return call_.surface() == Surface::kNative || CurrentProfile() == Profile::kOpen;
   }
-  // Differences of the newest pages that are not in the list of operators.
+  // Returns true if the newest pages' rules apply that the list of operators does not have.
   bool newest() const { return !extended() && FollowsNewestPages(); }
   bool has_cubic() const {
     if (extended() || volume()) return extended();
@@ -68,7 +68,7 @@ class Checker {
     return extended() || forward_ || volume() || (newest() && call_.surface() == Surface::kAclnn);
   }
 
-  // Mode number `index` is 0, 1 or, if the profile has it, 2.
+  // Checks that mode number `index` is 0 or 1, or 2 if `all` (the profile has all modes).
   Status Mode(size_t index, bool all) const {
     const int64_t mode = call_.mode(index);
     if (mode >= 0 && mode <= (all ? 2 : 1)) return {};
@@ -90,7 +90,7 @@ class Checker {
     return Mode(1, has_reflection());
   }
 
-  // For a function that has all paddings.
+  // Checks the padding of a native function that has all paddings.
   Status NativePadding() const {
     const int64_t padding = call_.mode(1);
     if (padding >= 0 && !call_.mode_word(1, static_cast<size_t>(padding)).empty()) return {};
@@ -100,7 +100,7 @@ class Checker {
         call_.mode_word(1, 2), call_.mode_word(1, 3), call_.mode_word(1, 4));
   }
 
-  // Cubic interpolation of Atlas A2 and A3.
+  // Checks the newest pages' rule for images: on Atlas A2 and A3, cubic takes two dtypes.
   Status NewestOfImages() const {
     const bool cubic = call_.mode(0) == 2 && forward_ && CurrentProfile() != Profile::kAscend950;
     const base::DType dtype = input_.desc->dtype;
@@ -110,7 +110,7 @@ class Checker {
                             input_.name, base::DTypeName(dtype), call_.mode_name(0));
   }
 
-  // Format NDHWC.
+  // Checks the newest pages' rules on format NDHWC.
   Status NewestOfVolumes() const {
     if (call_.surface() != Surface::kAclnn) return {};
     const TensorDesc& input = *input_.desc;
@@ -135,7 +135,7 @@ class Checker {
                             input_.name, base::DTypeName(input.dtype), call_.mode_name(0),
                             call_.mode(0), input.shape.ToString());
   }
-  // The rules of the pages on shapes: ten for an image, as many with an axis more for a volume.
+  // Checks the pages' ten rules on the shapes of images, or their counterparts for volumes.
   Status Shapes() const {
     const base::Dims& grid = grid_.desc->shape;
     const base::Dims input = ChannelsFirstShape(*input_.desc);
@@ -166,7 +166,7 @@ class Checker {
                             input_.desc->shape.ToString(), input_.desc->shape[0]);
   }
 
-  // ", as (N, C, D, H, W)" behind a wanted shape, if the tensor's own has other axes.
+  // Returns ", as (N, C, D, H, W)" for a message if the tensor's format has another order of axes.
   static const char* AsMoved(const TensorDesc& tensor) {
     return tensor.format == base::Format::kNDHWC ? ", as (N, C, D, H, W)" : "";
   }
@@ -181,7 +181,7 @@ class Checker {
                             wanted.ToString(), AsMoved(*sampled_.desc));
   }
 
-  // inputGrad has the axes of an image, which a format may move; gridGrad's stay as they lie.
+  // inputGrad has an image's axes, so its format may move them. gridGrad's axes never move.
   Status LikeInput() const {
     const TensorDesc* const tensor = input_grad_.desc;
     const base::Dims wanted = ChannelsFirstShape(*input_.desc);
@@ -199,8 +199,8 @@ class Checker {
                             grid_.desc->shape.ToString());
   }
 
-  // For images: warns of arguments that portacl accepts although the operator's page does not list
-  // them.
+  // Warns of arguments that portacl accepts although the vendor's page does not list them: NCHW for
+  // images, empty tensors, inputs above the page's limit.
   Status Warnings() const {
     if (call_.surface() == Surface::kNative) return {};
     if (forward_) return newest() ? WithinPage() : Status();
@@ -221,13 +221,13 @@ class Checker {
     return {};
   }
 
-  // The largest image or volume of the newest pages of the functions.
+  // Warns of an image or volume that is larger than the newest pages allow.
   Status WithinPage() const {
     if (call_.surface() != Surface::kAclnn) return {};
     const base::Dims input = ChannelsFirstShape(*input_.desc);
     double points = 1;
     for (int axis = 2; axis < rank(); ++axis) points *= static_cast<double>(input[axis]);
-    constexpr double kLeast = (int64_t{1} << 31) - 1;  // the smallest that is too large
+    constexpr double kLeast = (int64_t{1} << 31) - 1;  // too large from here
     if (points < kLeast) return {};
     return refusals_.Warn(Rule::kInput, fmt::format("{} has shape {}, but {} must be less than {}",
                                                     input_.name, input_.desc->shape.ToString(),
@@ -246,8 +246,8 @@ class Checker {
 
 Status CheckGridSamplerBackward(const Call& call) { return Checker(call, false).Run(); }
 
-// The checks of the backward operator. Every profile has every mode, except cubic interpolation of
-// volumes: only `open` has it.
+// Checks the forward function. (The backward function has every mode in every profile, except cubic
+// interpolation of volumes: only `open` has it.)
 Status CheckGridSampler(const Call& call) { return Checker(call, true).Run(); }
 
 }  // namespace portacl::ops

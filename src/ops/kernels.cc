@@ -1,4 +1,4 @@
-// The lists of kernels, made from the list of operators: the GPU's first, then the vectorised
+// Makes the lists of kernels from the list of operators: the GPU's kernel first, then vectorised
 // kernels, the reference last.
 #include "ops/select_kernel.h"
 

@@ -7,7 +7,7 @@
 
 #include "base/kernel.h"
 
-// The reference is scalar, serves any strides, and is written for reading.
+// ref::kName is the reference: scalar, for any strides, written for reading.
 #define PORTACL_REFERENCE(Name)                         \
   namespace portacl::ops {                              \
   struct Name##Params;                                  \
@@ -15,8 +15,8 @@
   namespace portacl::ref {                              \
   extern const base::Kernel<ops::Name##Params> k##Name; \
   }
-// One vectorised kernel per compiled instruction set, the best first; bit-identical to the
-// reference.
+// cpu::NameKernels() has one kernel per compiled instruction set, the best first. Its results have
+// the reference's bits.
 #define PORTACL_VECTORISED(Name)                                    \
   PORTACL_REFERENCE(Name)                                           \
   namespace portacl::cpu {                                          \

@@ -1,4 +1,4 @@
-// The rules on memory: null addresses, views inside their storage, allocations, overlap.
+// The rules on memory: null addresses, views inside their storage, allocations, overlaps.
 
 #include "base/checked.h"
 #include "ops/plan.h"
@@ -9,7 +9,7 @@ namespace {
 
 using base::Status;
 
-// Number of elements in the storage, or -1 if it is negative or has no 64-bit value.
+// Returns the storage's number of elements; -1 if an extent is negative or 64 bits do not hold it.
 int64_t StorageElements(const base::TensorDesc& desc) {
   base::TensorDesc storage;
   storage.shape = desc.storage_shape;
@@ -25,7 +25,7 @@ Status CheckNotNull(const Refusals& refusals, const TensorSlot& slot, const void
                          slot.name, slot.desc.shape.ToString());
 }
 
-// Some programs give as storage only the part that the view reaches from element (0, 0, ...) on.
+// Returns true if the storage may begin at element (0, 0, ...), as some programs describe it.
 bool LeavesOutOffset(const base::TensorDesc& desc, const base::ElementRange& reach,
                      int64_t elements) {
   int64_t held = 0;
@@ -51,7 +51,7 @@ Status CheckViewInStorage(const Refusals& refusals, const TensorSlot& slot) {
   }
   int64_t bytes = 0;
   if (!desc.has_storage) {
-    int64_t elements = 0;  // from the lowest to the highest
+    int64_t elements = 0;  // from the lowest element to the highest
     if (base::CheckedSub(highest, lowest, &elements) &&
         base::CheckedAdd(elements, int64_t{1}, &elements) &&
         base::CheckedMul(elements, base::DTypeSize(desc.dtype), &bytes)) {
@@ -102,7 +102,7 @@ Status CheckAllocation(const Refusals& refusals, const TensorSlot& slot, const v
       allocation.size, allocation.base);
 }
 
-// Element by element the same bytes. Strides along axes of one element do not matter.
+// Returns true if both views have the same elements. Ignores strides along axes of extent 1.
 bool SameView(const base::TensorDesc& a, const void* a_storage, const base::TensorDesc& b,
               const void* b_storage) {
   const int64_t size = base::DTypeSize(a.dtype);
@@ -114,8 +114,8 @@ bool SameView(const base::TensorDesc& a, const void* a_storage, const base::Tens
          static_cast<const char*>(b_storage) + b.offset * size;
 }
 
-// True if two views share no byte because one ends before the other begins. That is quickly found,
-// and holds for nearly all calls.
+// Returns true if two views share no byte because one ends before the other begins. This test is
+// quick, and it suffices for nearly all calls.
 bool AreApart(const TensorSlot& a, const void* a_storage, const TensorSlot& b,
               const void* b_storage) {
   const auto ends_before = [](const TensorSlot& first, const void* first_storage,
@@ -147,7 +147,7 @@ Status OverlapError(const Refusals& refusals, const char* name, const std::strin
   return refusals.Refuse(Rule::kOther, "{} overlaps {} in memory, but must not", name, other);
 }
 
-// Calls check(i) for every tensor with elements, until one of them refuses.
+// Calls check(i) for every tensor with elements, until one check refuses.
 template <class Check>
 Status Plan::ForTensors(const Check& check) const {
   for (int i = 0; i < num_tensors(); ++i) {
@@ -177,7 +177,7 @@ Status Plan::CheckOverlap(const StorageOf& storage) const {
   });
 }
 
-// An address that is to come is checked with the others when the call is enqueued.
+// If an address is still to come, all addresses are checked when the call is enqueued.
 Status Plan::CheckMemory() const {
   const Refusals& no = refusals_;
   const auto storage = [&](int i) -> const void* { return tensor(i).desc.data; };
@@ -194,7 +194,7 @@ Status Plan::CheckMemory() const {
   return late ? Status() : CheckOverlap(storage);
 }
 
-// CheckMemory() looked at the views alone: its findings hold at every address.
+// Checks addresses only: CheckMemory() has checked the views, and views do not depend on addresses.
 Status Plan::CheckAddresses(const Storages& storages) const {
   const auto storage = [&](int i) -> const void* { return storages[static_cast<size_t>(i)]; };
   PORTACL_RETURN_IF_ERROR(ForTensors([&](int i) { return CheckAddress(i, storage(i)); }));

@@ -1,5 +1,5 @@
-// Multi-scale deformable attention and its gradient: checks in the pages' order, and the plan with
-// the table of levels. The table is read from the tensors when the work runs.
+// Multi-scale deformable attention and its gradient: checks in the order of the vendor's pages, and
+// the plan with a table of levels. A run reads the table from the tensors.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -47,8 +47,8 @@ class MsDeformAttnChecks {
   bool native() const { return call_.surface() == Surface::kNative; }
   const TensorDesc& in(Input index) const { return *call_.input(index); }
 
-  // All tensors of points have one dtype: the dtype of value or, in the native API, FLOAT if value
-  // has 16 bits. (A shared check compares the other tensors with value.)
+  // Locations, weights and their gradients have one dtype: value's dtype, or (native API) FLOAT
+  // beside 16 bits. (A shared check compares the other tensors with value.)
   Status PointDTypes() const {
     const base::DType value = in(kValue).dtype;
     const base::DType points = in(kLocation).dtype;
@@ -77,7 +77,7 @@ class MsDeformAttnChecks {
     for (size_t at = 0; at < call_.size(); ++at) {
       const Parameter& parameter = call_.parameter(at);
       const auto* const tensor = std::get<const TensorDesc*>(call_.argument(at));
-      // Heads and channels of the output and of its gradient are one axis or two.
+      // In the output and in its gradient, heads and channels may be one axis.
       const bool or_three = std::string_view(parameter.symbols) == "B,Q,M,C";
       const size_t rank = PartsOf(parameter);
       const size_t got = tensor == nullptr ? rank : static_cast<size_t>(tensor->shape.rank());
@@ -110,7 +110,7 @@ class MsDeformAttnChecks {
                  {value[0], queries, value[2] * value[3]}, rule);
   }
 
-  // Locations and weights.
+  // Checks the shapes of locations and weights.
   Status Points(int64_t levels) const {
     const Dims& value = in(kValue).shape;
     const Dims& got = in(kLocation).shape;
@@ -151,7 +151,7 @@ class MsDeformAttnChecks {
     return {};
   }
 
-  // Warns of arguments that portacl takes although the pages do not list them.
+  // Warns of arguments that portacl accepts although the vendor's pages do not list them.
   Status Warnings() const {
     if (native()) return {};
     for (size_t at = 0; at < call_.size(); ++at) {
@@ -175,7 +175,7 @@ class MsDeformAttnChecks {
   const bool backward_;
 };
 
-// Element `index` of a tensor of INT32 or INT64.
+// Returns element `index` of a tensor of INT32 or INT64.
 int64_t IndexAt(base::DType dtype, const void* first, int64_t index) {
   if (dtype == base::DType::kInt32) return static_cast<const int32_t*>(first)[index];
   return static_cast<const int64_t*>(first)[index];
@@ -268,10 +268,10 @@ class MsDeformAttnPlan final : public Plan {
 
  private:
   using Params = MsDeformAttnParams;
-  static constexpr size_t kOutput = 5;  // the output's tensor, or its gradient's
+  static constexpr size_t kOutput = 5;  // the output's index, or gradOutput's
   static constexpr int64_t kAlign = 64;
 
-  // Where an axis of the native API's tensor has all points, its stride becomes two.
+  // If the native API has levels and points on one axis, splits the axis into two.
   template <class Tensor>
   void Describe(TensorDesc desc, Tensor* tensor) const {
     base::Dims& s = desc.strides;
@@ -282,7 +282,7 @@ class MsDeformAttnPlan final : public Plan {
     }
     tensor->Describe(desc);
   }
-  // The output or its gradient as (batch, query, head, channel).
+  // Describes the output or gradOutput as (batch, query, head, channel).
   void DescribeOutput(TensorDesc desc) {
     base::Dims& s = desc.strides;
     if (desc.NumElements() > 0 && s.rank() == 3) {

@@ -9,8 +9,8 @@
 
 namespace portacl::ops {
 
-// One level of the pyramid: pixel (y, x) is key start + y * width + x. A level that does not fit
-// among the keys has height 0, and nothing reads its other members.
+// One level of the pyramid: pixel (y, x) is key start + y * width + x. A level beyond the keys has
+// height 0, and nothing reads its other members.
 struct MsDeformAttnLevel {
   int64_t height = 0;
   int64_t width = 0;
@@ -28,7 +28,7 @@ struct MsDeformAttnParams {
   int64_t queries = 0;
   int64_t levels = 0;
   int64_t points = 0;
-  const MsDeformAttnLevel* level = nullptr;  // one for each level; known when the call runs
+  const MsDeformAttnLevel* level = nullptr;  // one per level; known when the call runs
   ReadTensor<4> value;                       // (batch, keys, heads, channels)
   ReadTensor<6> location;                    // (batch, queries, heads, levels, points, 2), x first
   ReadTensor<5> weight;                      // (batch, queries, heads, levels, points)

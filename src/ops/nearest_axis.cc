@@ -1,4 +1,4 @@
-// The index rule and the table made from it.
+// The index rule and the table of one axis.
 #include "ops/nearest_axis.h"
 
 #include <algorithm>
@@ -7,10 +7,10 @@
 namespace portacl::ops {
 namespace {
 
-// Up to here a float holds every index exactly.
+// Up to this extent a float holds every index exactly.
 constexpr int64_t kFloatIndices = int64_t{1} << 24;
 
-// Where the ideal ratio puts the first output of input i, in [0, out].
+// Returns the first output of input i in [0, out], computed by the exact ratio.
 int64_t IdealFirstOutput(int64_t i, int64_t out, double outputs_per_input) {
   const double first = static_cast<double>(i) * outputs_per_input - 0.5;  // rounded up
   if (!(first > 0)) return 0;
@@ -19,9 +19,9 @@ int64_t IdealFirstOutput(int64_t i, int64_t out, double outputs_per_input) {
   return at + (static_cast<double>(at) < first ? 1 : 0);
 }
 
-// The first o in [0, out] with rule(o) >= i (out if there is none). An exponential search begins
-// where the ideal ratio puts it: the rounded rule differs by a few at most. It does not start from
-// the previous result, so that the CPU can overlap the searches.
+// Returns the first o in [0, out] with rule(o) >= i (out if there is none). Starts an exponential
+// search at the exact ratio's output, because the rounded rule differs by a few at most. Does not
+// start at the previous result, so that the CPU can overlap the searches.
 int64_t FirstOutputOf(const NearestIndexRule& rule, int64_t i, int64_t out,
                       double outputs_per_input) {
   int64_t at = IdealFirstOutput(i, out, outputs_per_input);
@@ -65,14 +65,14 @@ NearestIndexRule::NearestIndexRule(int64_t in, int64_t out, double scale, Neares
   } else {
     ratio_ = scale > 0 ? 1.0 / scale : static_cast<double>(in) / static_cast<double>(out);
   }
-  // A tiny scale's ratio stays finite: the first output's place is a number, others are outside.
+  // Keeps a tiny scale's ratio finite: output 0 has a number, other outputs are outside.
   ratio_ = std::min(ratio_, static_cast<double>(std::numeric_limits<float>::max()));
 }
 
 int64_t NearestIndexRule::operator()(int64_t o) const {
   const double at = Position(o);
-  // Never negative, so the conversion is the floor (floor() of the C library costs more than the
-  // rest). The comparison comes first, because a tiny scale makes the place infinite.
+  // `at` is not negative, so the conversion is the floor. (floor() of the C library costs more than
+  // all the rest.) The comparison comes first, because a tiny scale makes `at` infinite.
   return at < static_cast<double>(last_) ? static_cast<int64_t>(at) : last_;
 }
 
@@ -90,7 +90,7 @@ NearestTable::NearestTable(int64_t in, int64_t out, double scale, Nearest kind, 
   }
   int64_t* const begin = place == nullptr ? begin_.get() : place;
   begin[0] = 0;
-  // To look at every output costs less than a search for each input, unless there are many more.
+  // Looking at every output costs less than a search per input, unless there are many more outputs.
   if (out / 4 <= in) {
     int64_t i = 1;
     for (int64_t o = 0; o < out; ++o) {
@@ -124,8 +124,8 @@ int64_t DepthOf(const base::Dims& dims, int64_t missing) {
   return dims.rank() == 5 ? dims[2] : missing;
 }
 
-// One allocation for all tables: it costs as much as a small table. The scales belong to the axes
-// that there are, in order.
+// One allocation for all tables, because it costs as much as a small table. The scales are in the
+// order of the axes that the tensors have.
 NearestTables::NearestTables(const base::Dims& small, const base::Dims& large,
                              const std::array<double, 3>& scales, Nearest rule)
     : begins_(std::make_unique_for_overwrite<int64_t[]>(

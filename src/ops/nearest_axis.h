@@ -1,5 +1,5 @@
 // The index tables of nearest, nearest-exact and nearest with aligned corners, one per axis. A
-// table says which source each destination takes, rounded as in docs/ops (Position()).
+// table gives the source of each destination, rounded as in docs/ops (Position()).
 #ifndef PORTACL_OPS_NEAREST_AXIS_H_
 #define PORTACL_OPS_NEAREST_AXIS_H_
 
@@ -12,19 +12,19 @@
 
 namespace portacl::ops {
 
-// Which element of `in` an output takes. Exact: the element with the nearest middle. Floor: the
-// element that holds the output's beginning (PyTorch's "nearest"). Corners: the nearest element if
-// the middles of the border elements are aligned (scales do not count).
+// Which element of `in` an output takes. kExact: the element with the nearest middle. kFloor: the
+// element that holds the output's beginning (PyTorch's "nearest"). kCorners: the nearest element,
+// if the middles of the border elements are aligned (scales do not count).
 enum class Nearest { kExact, kFloor, kCorners };
 
-// src(o) on one axis: which of the `in` elements the output o belongs to.
+// Returns the element of `in` that output o takes, on one axis.
 class NearestIndexRule {
  public:
-  // `scale`: gradOutput extent / gradInput extent as the caller gave it, 0 to use the extents.
-  // Extents at least 1, scale not negative and not NaN.
+  // `scale`: outputs per input, as the caller gave it; 0: from the extents. Extents are at least 1.
+  // The scale is neither negative nor NaN.
   NearestIndexRule(int64_t in, int64_t out, double scale, Nearest rule = Nearest::kExact);
   int64_t operator()(int64_t o) const;
-  // Whether (*this)(o) >= i, for 0 <= i < in.
+  // Returns true if (*this)(o) >= i, for 0 <= i < in.
   bool Reaches(int64_t o, int64_t i) const { return Position(o) >= static_cast<double>(i); }
 
  private:
@@ -44,7 +44,7 @@ class NearestIndexRule {
   bool in_float_;
 };
 
-// Owns the table that a NearestAxis points to, unless it gets a place for its in + 1 entries.
+// Makes a NearestAxis and owns its table. If `place` is given, writes the in + 1 entries there.
 class NearestTable {
  public:
   NearestTable(int64_t in, int64_t out, double scale, Nearest rule = Nearest::kExact,
@@ -58,12 +58,12 @@ class NearestTable {
   NearestAxis axis_;
 };
 
-// The extents or strides of N, C, H, W (As4D) and of D (DepthOf). The tensor is (N, C, L), (N, C,
-// H, W) or (N, C, D, H, W). An axis that it lacks gets `missing`.
+// Return the extents or strides of N, C, H, W (As4D) or of D (DepthOf). The tensor is (N, C, L),
+// (N, C, H, W) or (N, C, D, H, W). Axes that it lacks get `missing`.
 std::array<int64_t, 4> As4D(const base::Dims& dims, int64_t missing);
 int64_t DepthOf(const base::Dims& dims, int64_t missing);
 
-// The index tables of all axes; an axis that the tensors lack has one element on both sides.
+// The index tables of D, H and W. An axis that the tensors lack has extent 1 on both sides.
 class NearestTables {
  public:
   NearestTables(const base::Dims& small, const base::Dims& large,

@@ -1,5 +1,5 @@
-// The list of operators as constant tables, made of operator_list.inc. It depends on the language's
-// library alone, so tools, the Python package and tests may include it too.
+// Constant tables of all operators, made of operator_list.inc. Depends only on the standard
+// library, so tools, the Python package and tests may include it, too.
 #ifndef PORTACL_OPS_OPERATOR_LIST_H_
 #define PORTACL_OPS_OPERATOR_LIST_H_
 
@@ -28,7 +28,7 @@ enum class Kind {
 #undef PORTACL_KIND
 };
 
-// The contents of a parameter, whatever type an API gives it.
+// What a parameter contains, whatever its type in an API.
 enum class Form {
   kRead,     // a tensor
   kWritten,  // a tensor
@@ -55,23 +55,23 @@ constexpr Form FormOf(Kind kind) {
 constexpr bool IsRead(Kind kind) { return FormOf(kind) == Form::kRead; }
 constexpr bool IsWritten(Kind kind) { return FormOf(kind) == Form::kWritten; }
 constexpr bool IsTensor(Kind kind) { return IsRead(kind) || IsWritten(kind); }
-// Whether the graph API hands it over as an input tensor.
+// Returns true if the graph API passes the parameter as an input tensor.
 constexpr bool IsInput(Kind kind) { return IsRead(kind) || kind == Kind::kSizes; }
 
 struct Named {
   std::string_view name;
   int32_t value;
 };
-// The values are aclDataType's and aclFormat's.
+// Names and values of aclDataType and aclFormat.
 inline constexpr Named kDTypeNames[] = {{"FLOAT", 0}, {"FLOAT16", 1}, {"BF16", 27}, {"DOUBLE", 11},
                                         {"UINT8", 4}, {"INT32", 3},   {"INT64", 9}};
 inline constexpr Named kFormatNames[] = {{"ND", 2},   {"NCHW", 0},   {"NHWC", 1},
                                          {"NCL", 47}, {"NCDHW", 30}, {"NDHWC", 27}};
 
-// A word that no list has: not constant, so that it does not compile.
+// Not constant: a word that is not in a list does not compile.
 inline int32_t UnknownWord() { return -1; }
 
-// Words separated by spaces, in the order in which messages name them.
+// Words separated by spaces. Messages name them in this order.
 template <const auto& kNames>
 class Words {
  public:
@@ -106,7 +106,7 @@ class Words {
 using DTypeWords = Words<kDTypeNames>;
 using FormatWords = Words<kFormatNames>;
 
-// The dtypes that the profiles accept. A profile without dtypes does not have the function.
+// The dtypes that each profile accepts. A profile without dtypes does not have the function.
 struct DTypesOfProfiles {
   DTypeWords atlas_a2 = {};  // and atlas-a3
   DTypeWords atlas_training = {};
@@ -114,11 +114,11 @@ struct DTypesOfProfiles {
   DTypeWords open = {};
 };
 
-// A limit of the list that is passed: not constant, so that it does not compile.
+// Not constant: an entry beyond a limit of the list does not compile.
 inline void LimitIsPassed() {}
 
 struct Parameter {
-  // Constant tables alone are made of parameters, so their symbols are parsed while compiling.
+  // Parameters are constant, so the compiler parses their symbols.
   constexpr Parameter(Kind kind_of, const char* name_of, const char* symbols_of = "",
                       const char* unset_as = nullptr, const DTypesOfProfiles* own_dtypes = nullptr)
       : kind(kind_of), name(name_of), symbols(symbols_of), unset(unset_as), dtypes(own_dtypes) {
@@ -135,29 +135,29 @@ struct Parameter {
   static constexpr size_t kMaxParts = 8;
 
   Kind kind;
-  const char* name;  // "" if this function lacks it and others of the operator have it: it is null
+  const char* name;  // "" if only other functions of the operator have it: its value is null
   // Tensors, kInts and kSizes: the extents by symbol, "N,C,OH,OW". Equal symbols are equal numbers;
   // symbols of the resized side begin with O. "*" is L, "H,W" or "D,H,W". kBools: the outputs.
   // kMode, kWord: the words, "zeros|border".
   const char* symbols;
-  // The value of an attribute that is not set, or of a pointer that is null. Null if there must be
-  // one.
+  // The value of an attribute that is not set, or of a pointer that is null. Null: the caller must
+  // give one.
   const char* unset;
-  // The dtypes of a tensor that may differ from the other tensors' dtype, such as indices. Null:
-  // the function's dtypes.
+  // Accepted dtypes of a tensor that may differ from the other tensors' dtype, such as indices.
+  // Null: the function's dtypes apply.
   const DTypesOfProfiles* dtypes;
 
   bool any_axes = false;  // the last symbol stands for all spatial axes
-  bool resized = false;   // has extents of the resized side
+  bool resized = false;   // some symbol begins with O
   uint8_t parts = 0;
-  std::array<uint8_t, kMaxParts> ends{};  // of the parts in `symbols`
+  std::array<uint8_t, kMaxParts> ends{};  // where each part of `symbols` ends
 };
 
-// Behind the last argument of a parameter that must be given and has dtypes of its own.
+// As `unset`, before dtypes of the parameter's own: the caller must give the parameter.
 inline constexpr const char* kNeeded = nullptr;
 
-// The parts of `symbols`: "OH" and "OW" of "OH,OW", "zeros" of "zeros|border". Empty behind the
-// last.
+// Returns a part of `symbols`: "OH" or "OW" of "OH,OW", "zeros" of "zeros|border". Empty behind the
+// last part.
 constexpr std::string_view PartOf(const Parameter& parameter, size_t index) {
   if (index >= parameter.parts) return {};
   const size_t begin = index == 0 ? 0 : parameter.ends[index - 1] + size_t{1};
@@ -165,7 +165,7 @@ constexpr std::string_view PartOf(const Parameter& parameter, size_t index) {
 }
 constexpr size_t PartsOf(const Parameter& parameter) { return parameter.parts; }
 
-// For all functions with these rows on their pages.
+// For all functions with these dtypes on their pages.
 inline constexpr DTypesOfProfiles kFloats = {.atlas_a2 = "FLOAT FLOAT16 BF16",
                                              .atlas_training = "FLOAT FLOAT16",
                                              .open = "FLOAT FLOAT16 BF16 DOUBLE"};
@@ -184,7 +184,7 @@ inline constexpr DTypesOfProfiles kImageSamplerFloats = {.atlas_a2 = "FLOAT FLOA
 inline constexpr DTypesOfProfiles kVolumeSamplerFloats = {.atlas_a2 = "FLOAT FLOAT16 DOUBLE",
                                                           .atlas_training = "FLOAT FLOAT16 DOUBLE",
                                                           .open = "FLOAT FLOAT16 BF16 DOUBLE"};
-// For deformable attention, which the training product lacks.
+// For deformable attention, which the profile atlas-training lacks.
 inline constexpr DTypesOfProfiles kAttentionFloats = {.atlas_a2 = "FLOAT FLOAT16 BF16",
                                                       .ascend_950 = "FLOAT FLOAT16 BF16",
                                                       .open = "FLOAT FLOAT16 BF16 DOUBLE"};
@@ -211,16 +211,16 @@ inline constexpr DTypesOfProfiles kIndices = {.atlas_a2 = "INT32 INT64",
                                               .open = "INT32 INT64"};
 
 struct Traits {
-  int axes = 0;  // spatial ones; 0: as many as the first tensor has
+  int axes = 0;  // number of spatial axes; 0: the first tensor decides
   DTypesOfProfiles dtypes = {};
   FormatWords formats = {};
-  FormatWords open_formats = {};        // in the profile open, where that has more
-  FormatWords ascend_950_formats = {};  // the same of ascend-950
-  // Where the newest pages differ; empty: as above.
+  FormatWords open_formats = {};        // for profile open, if it has more
+  FormatWords ascend_950_formats = {};  // for profile ascend-950, if it has more
+  // For the newest pages, if they differ; empty: as above.
   DTypesOfProfiles newest_dtypes = {};
   FormatWords newest_formats = {};
   bool formats_may_differ = false;
-  bool antialias = false;  // of resizing; the native API has a flag
+  bool antialias = false;  // of resizing functions; in the native API a flag decides
 };
 
 inline constexpr const char* kAnyFormat = "ND NCHW NHWC NCL NCDHW NDHWC";
@@ -231,7 +231,7 @@ struct OperatorRow {
   const char* title;  // "portacl::grid_sampler_2d", in messages of the native API
 };
 
-// A function of one API, or a name of the graph API.
+// A function of one API, or an operator type of the graph API.
 struct Signature {
   constexpr Signature(const char* name_of, Op calls, const Traits& traits_of,
                       std::span<const Parameter> all, const char* name_in_cases = "")
@@ -251,9 +251,9 @@ struct Signature {
   Op op;
   Traits traits;
   std::span<const Parameter> parameters;
-  const char* case_name;  // of functions of the aclnn API
+  const char* case_name;  // only functions of the aclnn API have one
 
-  // The position of parameter number `index` of a form; parameters.size() if there are fewer.
+  // Returns the position of parameter `index` of a form; parameters.size() if there are fewer.
   constexpr size_t PositionOf(Form form, size_t index) const {
     const auto row = static_cast<size_t>(form);
     return index < counts[row] ? positions[row][index] : parameters.size();
@@ -277,7 +277,7 @@ inline constexpr OperatorRow kOperators[] = {
 #include "operator_list.inc"
 };
 
-// Every function by its name: signatures::aclnnGridSampler2D.
+// Every function by its name, e.g. signatures::aclnnGridSampler2D.
 namespace signatures {
 #define PORTACL_PARAMETER(kind, name, ...) {Kind::k##kind, #name __VA_OPT__(, ) __VA_ARGS__},
 #define PORTACL_SIGNATURE(function, Name, case_name, traits, ...)                             \
@@ -306,7 +306,7 @@ inline constexpr const Signature* kNativeFunctions[] = {
 #include "operator_list.inc"
 };
 
-// The signature of a graph name; null where no operator has it.
+// Returns the signature of a graph name; null if no operator has it.
 constexpr const Signature* FindByGraphName(std::string_view name) {
   for (const Signature* const listed : kGraphOperators) {
     if (name == listed->name) return listed;
@@ -316,8 +316,8 @@ constexpr const Signature* FindByGraphName(std::string_view name) {
 
 constexpr const OperatorRow& RowOf(Op op) { return kOperators[static_cast<size_t>(op)]; }
 
-// The function of the aclnn API that calls `op` on tensors of `axes` spatial axes. The first if
-// there are several, null if there is none.
+// Returns the first aclnn function that calls `op` on tensors with `axes` spatial axes; null if
+// there is none.
 constexpr const Signature* AclnnOf(Op op, int axes, bool antialias = false) {
   for (const Signature* const function : kAclnnFunctions) {
     const Traits& traits = function->traits;

@@ -1,5 +1,5 @@
-// A plan's tensors: their addresses, elements and description. The rules on their memory are in
-// memory_rules.cc.
+// A plan's tensors: addresses, elements and descriptions. memory_rules.cc has the rules on their
+// memory.
 #include "ops/plan.h"
 
 #include <fmt/format.h>
@@ -17,8 +17,8 @@
 namespace portacl::ops {
 namespace {
 
-// The number of elements of a view that has some and keeps them in the order of their indices,
-// without gaps. Else 0.
+// Returns the view's number of elements if they lie in the order of their indices, without gaps.
+// Returns 0 for other views and for views without elements.
 int64_t DenseElements(const base::TensorDesc& desc) {
   int64_t elements = 1;
   for (int i = desc.shape.rank(); i-- > 0;) {
@@ -29,7 +29,7 @@ int64_t DenseElements(const base::TensorDesc& desc) {
   return elements;
 }
 
-// `dense`: DenseElements().
+// `dense` is the result of DenseElements().
 ByteSpan SpanOf(const base::TensorDesc& desc, int64_t dense) {
   const base::ElementRange reach =
       dense > 0 ? base::ElementRange{true, 0, dense - 1} : base::ReachOf(desc);
@@ -44,7 +44,7 @@ ByteSpan SpanOf(const base::TensorDesc& desc, int64_t dense) {
   return known ? span : ByteSpan();
 }
 
-// -1 if it is negative, or more than 64 bits hold.
+// Returns -1 if an extent is negative or 64 bits do not hold the size.
 int64_t StorageBytes(const base::TensorDesc& desc) {
   int64_t bytes = base::DTypeSize(desc.dtype);
   for (int i = 0; i < desc.storage_shape.rank(); ++i) {
@@ -54,8 +54,8 @@ int64_t StorageBytes(const base::TensorDesc& desc) {
   return bytes;
 }
 
-// The function that names a call in a log: the aclnn function that is called, else the first one
-// that does the same. The affine grid has one function for all ranks.
+// Returns the function that names a call in the log: the called aclnn function, else the first
+// aclnn function that computes the same. (The affine grid has one function for all ranks.)
 const Signature* LoggedFunction(const Call& call) {
   if (*call.signature().case_name != '\0') return &call.signature();
   const Op op = call.signature().op;
@@ -121,7 +121,7 @@ void Plan::AddTensors(const Call& call) {
 
 std::string Plan::LayoutDifference(int index, const base::TensorDesc& given) const {
   const TensorSlot& slot = tensor(index);
-  if (slot.found.get() == &given) return {};  // may have the shape of an earlier run
+  if (slot.found.get() == &given) return {};  // its shape may be set by an earlier run
   return base::LayoutDifference(slot.packed != nullptr ? *slot.packed : slot.desc, given);
 }
 
@@ -161,8 +161,8 @@ Elements Plan::ElementsAt(const Storages& storages) const {
   return elements;
 }
 
-// The runtime's thread policy treats calls of one kind alike. They have the same operator and
-// kernel, and numbers of elements within a factor of 1.5.
+// Returns equal numbers for calls that the runtime's thread policy treats alike: calls with the
+// same operator and kernel, and with numbers of elements within a factor of 1.5.
 uint64_t Plan::Kind() const {
   uint64_t elements = 0;
   for (int i = 0; i < num_tensors(); ++i) {

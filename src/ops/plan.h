@@ -1,5 +1,5 @@
-// A checked call: its tensors, its kernel and its workspace. Immutable once made; any number of
-// threads may run it at a time, each with its own addresses and workspace.
+// A checked call: its tensors, its kernel and its workspace. A plan does not change once it is
+// made. Many threads may run it at a time, each with its own addresses and workspace.
 #ifndef PORTACL_OPS_PLAN_H_
 #define PORTACL_OPS_PLAN_H_
 
@@ -24,13 +24,13 @@
 
 namespace portacl::ops {
 
-// The GPU that this thread's call through `surface` is planned for, or cuda::kCpu: devices of the
+// Returns the GPU that computes this thread's call through `surface`, or cuda::kCpu. Devices of the
 // ACL API are CPUs.
 inline int32_t DeviceOf(Surface surface) {
   return surface == Surface::kNative ? cuda::ThreadDevice() : cuda::kCpu;
 }
 
-// A call that CUDA has failed, for another reason than memory.
+// Refuses a call because CUDA reported an error (other than too little memory).
 inline base::Status RefuseCuda(const Refusals& refusals, const char* error) {
   return {ACLNN_ERR_INNER, fmt::format("{}: CUDA: {}", refusals.op(), error)};
 }
@@ -38,7 +38,7 @@ inline base::Status RefuseCuda(const Refusals& refusals, const char* error) {
 template <class Params>
 class PlannedKernel;
 
-// The most tensors of an operator of this folder; more would cost a call an allocation.
+// The most tensors of an operator in src/ops. Calls with more tensors cost an allocation.
 inline constexpr int kMaxTensors = 11;
 
 // One value for each tensor of a call.
@@ -49,7 +49,7 @@ class PerTensor {
   const T& operator[](size_t at) const {
     return at < kMaxTensors ? first_[at] : others_[at - kMaxTensors];
   }
-  // Makes room for that many. Keeps present values.
+  // Makes room for `count` values and keeps the present ones.
   void Grow(int count) {
     if (count > kMaxTensors) others_.resize(static_cast<size_t>(count - kMaxTensors));
   }
@@ -59,14 +59,14 @@ class PerTensor {
   std::vector<T> others_;
 };
 
-// Addresses of a call's tensors, inputs first, each once. Callers give addresses of storages, and
-// checks see them. Kernels compute from and into addresses of element (0, 0, ...).
+// Addresses of a call's tensors, inputs first. Storages: the starts of storages, as callers give
+// them and checks use them. Elements: element (0, 0, ...) of each tensor, as kernels use it.
 struct Storages : PerTensor<void*> {};
 struct Elements : PerTensor<void*> {};
 
-// The bytes [begin, end) of a view, counted from its storage's address.
+// The bytes [begin, end) of a view, counted from the start of its storage.
 struct ByteSpan {
-  int64_t begin = 1;  // behind the end: 64 bits do not hold both
+  int64_t begin = 1;  // begin > end: 64 bits do not hold the span
   int64_t end = 0;
   bool known() const { return begin <= end; }
 };
@@ -79,31 +79,31 @@ struct TensorSlot {
   const char* name;
   base::TensorDesc desc;
   bool output;
-  bool active;   // read or written at all; an output that the mask leaves out is not
-  bool updated;  // an output that is read as well
+  bool active;   // false: neither read nor written, e.g. masked out
+  bool updated;  // an output that is also read
   bool nonempty;
-  bool dense;                                        // elements in order, without gaps; it has some
-  int64_t elements;                                  // -1: more than 64 bits hold
-  ByteSpan span{};                                   // if it has elements
-  int64_t storage_bytes = -1;                        // -1: negative, or more than 64 bits hold
-  std::shared_ptr<base::TensorDesc> found{};         // the caller's view: a run sets its shape
-  std::unique_ptr<const base::TensorDesc> packed{};  // the view where `desc` has its bytes
+  bool dense;                                        // has elements, in order and without gaps
+  int64_t elements;                                  // -1: 64 bits do not hold the number
+  ByteSpan span{};                                   // only if it has elements
+  int64_t storage_bytes = -1;                        // -1: negative, or above 64 bits
+  std::shared_ptr<base::TensorDesc> found{};         // caller's view; a run sets its shape
+  std::unique_ptr<const base::TensorDesc> packed{};  // caller's view if `desc` views it as bytes
 
   bool has_elements() const { return nonempty; }
   bool HasAtMost(int64_t most) const { return elements >= 0 && elements <= most; }
 };
 
-// A call's arguments except tensors, for the log of calls: by form, in the order of the
-// signature.
+// A call's arguments except tensors, for the log of calls. Arguments of one form are in the order
+// of the signature.
 struct LoggedNumbers {
   explicit LoggedNumbers(const Call& call);
   LoggedNumbers() = default;
 
   std::array<double, 3> reals{};
   std::array<int64_t, 3> integers{};
-  std::array<int64_t, 2> choices{};  // positions of words
+  std::array<int64_t, 2> choices{};  // positions of the words
   std::array<bool, 2> flags{};
-  std::array<std::array<int64_t, 4>, 4> lists{};  // of integers: the last four, behind ones
+  std::array<std::array<int64_t, 4>, 4> lists{};  // of integers: the last four; missing ones are 1
 };
 
 class Plan {
@@ -112,45 +112,45 @@ class Plan {
   Plan(const Plan&) = delete;
   Plan& operator=(const Plan&) = delete;
 
-  // Runs this plan, or its parts, as one call of the runtime: one region of threads for all loops.
-  // Each part has its own elements. Waits for the result.
+  // Runs this plan, or its parts, as one call of the runtime: one team of threads runs all loops.
+  // Each part has its own elements. Returns when the result is there.
   base::Status RunCall(std::span<const Elements> elements, void* workspace) const noexcept;
 
-  // Checks values of tensors, which are known when the work runs. The native API refuses wrong
-  // values. In strict mode the stream gets an error; otherwise a warning is logged.
+  // Checks values of tensors, which are known only when the work runs. The native API refuses wrong
+  // values. On a stream, wrong values give an error in strict mode, else a warning in the log.
   virtual base::Status CheckContents(const Elements& /*elements*/) const { return {}; }
 
-  // Computes from and into these elements (0, 0, ...). Waits for the result.
+  // Computes with these elements. Returns when the result is there.
   virtual void Run(const Elements& elements, void* workspace) const noexcept = 0;
-  // The same for a plan that can fail in its run.
+  // Like Run(), for plans that can fail while they run.
   virtual base::Status TryRun(const Elements& elements, void* workspace) const noexcept {
     Run(elements, workspace);
     return {};
   }
 
-  // For a call on lists: the calls on their members. They run in this order instead of Run(), with
-  // the addresses that they were planned with. They need no workspace.
+  // For a call on lists of tensors: one plan per member. They run in this order instead of Run(),
+  // at their planned addresses, and need no workspace.
   virtual std::span<const std::shared_ptr<const Plan>> parts() const { return {}; }
 
-  // The aclnn function that names this call in the log, whichever API it came through. Null: the
-  // log leaves the call out, or there is no log of calls.
+  // The aclnn function that names this call in the log of calls, whichever API was called. Null if
+  // the log leaves the call out, or if there is no log of calls.
   const Signature* logged() const { return logged_; }
-  const LoggedNumbers& logged_numbers() const { return *logged_numbers_; }  // of a logged call
+  const LoggedNumbers& logged_numbers() const { return *logged_numbers_; }  // if logged()
 
-  // The GPU that holds the tensors and computes, or cuda::kCpu.
+  // The GPU that has the tensors and computes, or cuda::kCpu.
   int32_t device() const { return device_; }
 
   const char* op() const { return refusals_.op(); }
-  // How a failure of this call is coded and worded.
+  // Makes codes and messages of this call's failures.
   const Refusals& refusals() const { return refusals_; }
   const std::string& kernel() const { return kernel_; }
   uint64_t workspace_size() const { return workspace_size_; }
-  // So little work that the calling thread does it faster than it can be handed over.
+  // True if the calling thread does the work faster than it can hand the work over.
   bool small() const { return small_; }
   int num_tensors() const { return static_cast<int>(tensors_.size()); }
   const TensorSlot& tensor(int index) const { return tensors_[static_cast<size_t>(index)]; }
-  // The signature's tensor inputs and outputs, and the tensor of each. A tensor that is updated in
-  // place is the first input and the output.
+  // The tensor inputs and outputs of the signature, and the index of each in tensor(). A tensor
+  // that is updated in place is the first input and the first output.
   int num_inputs() const { return num_inputs_ + (in_place_ ? 1 : 0); }
   int num_outputs() const { return num_tensors() - num_inputs_; }
   int input(int index) const {
@@ -161,39 +161,39 @@ class Plan {
   // Shapes, dtype and kernel in one line, for logs and traces.
   std::string Describe() const;
 
-  // The rules on memory (memory_rules.cc), for tensors with other storages than the planned
-  // ones.
+  // Checks the rules on memory (memory_rules.cc) for other storages than the planned ones. Views
+  // are checked already.
   base::Status CheckAddresses(const Storages& storages) const;
-  // The rules that need only one tensor: not null, and room in a known allocation.
+  // Checks the rules that concern one tensor only: not null, and room in a known allocation.
   base::Status CheckAddress(int index, const void* storage) const;
   Storages PlannedStorages() const;
-  // Whether a planned address is null that a run needs. It is to come after phase 1.
+  // Returns true if a planned address is null and a run needs it. The caller must set it later.
   bool LacksAddress() const;
-  // How a caller's view differs from the planned one, as base::LayoutDifference() says it.
+  // Says how a caller's view differs from the planned view, in words of base::LayoutDifference().
   std::string LayoutDifference(int index, const base::TensorDesc& given) const;
-  // Null for a tensor that is not read or written. The storages have passed the checks.
+  // Returns null for a tensor that is neither read nor written. The storages must be checked.
   Elements ElementsAt(const Storages& storages) const;
 
  protected:
   Plan(const char* op, Surface surface) : refusals_(op, surface), device_(DeviceOf(surface)) {}
   explicit Plan(const Call& call);
-  // Inputs first. `updated`: an output that is read as well.
+  // Adds a tensor; inputs come first. `updated`: an output that is also read.
   TensorSlot& AddTensor(const char* name, const base::TensorDesc& desc, bool output, bool active,
                         bool updated = false);
-  // Every tensor of the call. A null one is not active.
+  // Adds every tensor of the call. Null tensors are not active.
   void AddTensors(const Call& call);
-  // The rules on memory that every operator shares, on the planned addresses: see operators' docs.
+  // Checks the rules on memory that all operators share, at the planned addresses.
   base::Status CheckMemory() const;
-  // Chooses the kernel; keeps its name and its workspace. The plan is small if the first tensor and
-  // the first output together have at most this many elements. In select_kernel.h.
+  // Chooses the kernel and keeps its name and workspace. The plan is small if the first tensor and
+  // the first output together have at most `small_elements` elements. Defined in select_kernel.h.
   template <class Params, class Kernels>
   base::Status Choose(const Kernels& kernels, const Params& params, int64_t small_elements,
                       PlannedKernel<Params>* kernel);
-  // Whether no output has an element, and whether no tensor has more than so many.
+  // True if no output has an element; true if no tensor has more than `elements` elements.
   bool WritesNothing() const;
   bool HasAtMost(int64_t elements) const;
-  // For CheckContents(): text() says what is wrong in a tensor. A call of the native API is
-  // refused; a stream gets a warning with `instead` behind the text.
+  // For CheckContents(): text() says what is wrong in a tensor. The native API refuses the call. On
+  // a stream it gives a warning: the text, then `instead` (what happens instead).
   template <class Text>
   base::Status RefuseContents(const Text& text, const char* instead) const {
     try {
@@ -202,13 +202,13 @@ class Plan {
       }
       return refusals_.Warn(Rule::kInput, text() + instead);
     } catch (const std::bad_alloc&) {
-      // Work on a stream goes on without its warning.
+      // On a stream, the work goes on without its warning.
       if (Strict() || refusals_.surface() == Surface::kNative) throw;
     }
     return {};
   }
 
-  // A flag of the function that names this call, where the call's own API has none.
+  // Sets a flag of the logged function that the called API does not have.
   void LogFlag(size_t index, bool value) {
     if (logged_numbers_ != nullptr) logged_numbers_->flags[index] = value;
   }
@@ -218,14 +218,14 @@ class Plan {
   std::string kernel_ = "none";
   uint64_t workspace_size_ = 0;
   bool small_ = true;
-  // True if an output may be exactly an input's view: element i is read before it is written, and
-  // for no other element.
+  // An output may have exactly an input's view: the kernel reads element i before it writes it, and
+  // reads it for no other element.
   bool may_be_input_ = false;
-  bool may_alias_ = false;       // outputs may be anywhere in inputs and other outputs
-  bool any_address_ = false;     // elements need not lie at multiples of their size
-  bool late_addresses_ = false;  // planned addresses may be null, a run's may not
-  bool in_place_ = false;        // the output stands in the signature as its first input
-  // Runs on the calling thread, because its library has threads of its own.
+  bool may_alias_ = false;       // outputs may overlap inputs and other outputs
+  bool any_address_ = false;     // addresses need not be multiples of the element size
+  bool late_addresses_ = false;  // planned addresses may be null; a run's addresses may not
+  bool in_place_ = false;        // the signature's first input is also the output
+  // Runs on the calling thread, because the library that computes has its own threads.
   bool own_threads_ = false;
 
  private:
@@ -244,22 +244,22 @@ class Plan {
   std::vector<TensorSlot> tensors_;
 };
 
-// ---- rules on memory, in memory_rules.cc, for plans of several calls too ------------------------
+// ---- rules on memory, in memory_rules.cc, also for plans of several calls -----------------------
 
-// Each element of the output called `name` has a place of its own.
+// Refuses an output with two indices for one place in memory. `name` is the output's name.
 base::Status CheckOwnPlaces(const Refusals& refusals, const char* name,
                             const base::TensorDesc& output);
 
-// The output called `name` overlaps `other`.
+// Returns the refusal of an output called `name` that overlaps `other`.
 base::Status OverlapError(const Refusals& refusals, const char* name, const std::string& other);
 
 // Refuses a workspace that is smaller than planned.
 base::Status CheckWorkspaceSize(const Plan& plan, uint64_t workspace_size);
 
-// Also asks the runtime, if it allocated the memory, how much is left behind `workspace`.
+// Checks the workspace's address and size, and how much of its allocation follows (if known).
 base::Status CheckWorkspace(const Plan& plan, const void* workspace, uint64_t workspace_size);
 
-// For APIs that allocate the workspace: null if they could not.
+// For APIs that allocate the workspace themselves: refuses null, which means no memory.
 base::Status CheckOwnWorkspace(const Plan& plan, const void* workspace);
 
 }  // namespace portacl::ops

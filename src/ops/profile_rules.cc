@@ -1,4 +1,4 @@
-// A row's dtypes and formats in each profile, and the words that name them in refusals.
+// The dtypes and formats of a function in each profile, and the refusals that name them.
 #include "ops/profile_rules.h"
 
 #include <string>
@@ -27,7 +27,7 @@ const DTypeWords& DTypesIn(const Signature& signature, Profile profile) {
   return other ? newest : Of(signature.traits.dtypes, profile);
 }
 
-// "FLOAT, FLOAT16 or BF16"
+// Returns "FLOAT, FLOAT16 or BF16".
 std::string Choices(const DTypeWords& dtypes) {
   std::string text;
   for (const int32_t& dtype : dtypes) {
@@ -37,7 +37,7 @@ std::string Choices(const DTypeWords& dtypes) {
   return text;
 }
 
-// "atlas-a2, atlas-a3, open"
+// Returns the profiles that have the function: "atlas-a2, atlas-a3, open".
 std::string ProfilesWith(const Signature& signature) {
   std::string text;
   for (const Profile profile : {Profile::kAtlasA2, Profile::kAtlasA3, Profile::kAtlasTraining,

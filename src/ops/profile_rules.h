@@ -1,5 +1,5 @@
-// What the current profile accepts of each row of the list of operators: the function, its dtypes
-// and its formats. Also the words of refusals.
+// What the current profile accepts of each function in the list of operators: whether it exists,
+// its dtypes and its formats. Also makes the refusals.
 #ifndef PORTACL_OPS_PROFILE_RULES_H_
 #define PORTACL_OPS_PROFILE_RULES_H_
 
@@ -10,20 +10,20 @@
 
 namespace portacl::ops {
 
-// The dtypes that a call through `surface` may have now; the native API has no profile.
+// Returns the dtypes that a call through `surface` may have now. The native API has no profile.
 const DTypeWords& DTypesOf(const Signature& signature, Surface surface);
 
-// Refused if the current profile does not have the function.
+// Refuses a function that the current profile does not have.
 base::Status CheckAvailable(const Refusals& refusals, const Signature& signature, Surface surface);
 
-// The same for one tensor of the function: it may have dtypes of its own.
+// The same for one tensor of the function, which may have its own dtypes.
 const DTypeWords& DTypesOf(const Signature& signature, const Parameter& tensor, Surface surface);
 
-// Refused if a tensor has another dtype than `dtypes`.
+// Refuses a tensor with a dtype that is not in `dtypes`.
 base::Status CheckDType(const Refusals& refusals, const DTypeWords& dtypes, Surface surface,
                         const char* tensor, base::DType dtype);
 
-// The formats that a call through the aclnn or graph API may have now.
+// Returns the formats that a call through the aclnn or graph API may have now.
 const FormatWords& FormatsOf(const Signature& signature);
 
 }  // namespace portacl::ops

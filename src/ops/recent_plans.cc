@@ -21,14 +21,14 @@ namespace {
 using base::Status;
 using base::TensorDesc;
 
-// The settings that checks and plans look at.
+// Packs the settings that checks and plans use.
 int64_t SettingsOfCalls() {
   const auto profile = static_cast<int64_t>(CurrentProfile());
   const auto edition = static_cast<int64_t>(CurrentEdition());
   return ((int64_t{runtime::NumThreads()} << 8 | profile) << 8 | edition) << 8 | (Strict() ? 1 : 0);
 }
 
-// The addresses of a call's tensors in the order of a plan that maps them one to one.
+// Returns the addresses of a call's tensors, in the order of the plan's tensors.
 Storages StoragesOf(const Call& call, const Plan& plan) {
   Storages storages{};
   storages.Grow(plan.num_tensors());
@@ -47,7 +47,7 @@ bool MapsOneToOne(const Call& call, const Plan& plan) {
          plan.num_inputs() + plan.num_outputs() == plan.num_tensors();
 }
 
-// Thread-safe. A thread that would have to wait for another one finds nothing, and keeps nothing.
+// Thread-safe. A thread that would have to wait for another thread finds nothing and keeps nothing.
 class RecentPlans {
  public:
   std::shared_ptr<const Plan> Find(const CallWords& call) {
@@ -59,7 +59,7 @@ class RecentPlans {
     return equal ? entry.plan : nullptr;
   }
 
-  // Notes a call; whether it had been noted lately.
+  // Notes a call. Returns true if an equal call was noted lately.
   bool See(uint64_t hash) {
     return seen_[hash % kEntries].exchange(hash, std::memory_order_relaxed) == hash;
   }
@@ -68,7 +68,7 @@ class RecentPlans {
     const uint64_t hash = call.Hash();
     Entry made{hash, {call.words().begin(), call.words().end()}, std::move(plan)};
     const std::unique_lock lock(mutex_, std::try_to_lock);
-    if (lock.owns_lock()) std::swap(EntryOf(hash), made);  // the old plan ends without the lock
+    if (lock.owns_lock()) std::swap(EntryOf(hash), made);  // the lock ends before the old plan
   }
 
  private:
@@ -94,7 +94,7 @@ bool MayBeKept(const Call& call, const Plan& plan) {
   return plan.small() && plan.parts().empty() && MapsOneToOne(call, plan);
 }
 
-// Whether no other thread has changed a setting since: the plan may follow either.
+// Returns true if no setting has changed since `call` was made: a plan may mix old and new.
 bool AreSettingsOf(const CallWords& call) {
   return !ImplIsForced() && call.settings() == SettingsOfCalls();
 }

@@ -1,4 +1,4 @@
-// Plans of calls that were made lately: an equal call uses such a plan again.
+// Keeps plans of recent calls, for later calls that differ only by their addresses.
 #ifndef PORTACL_OPS_RECENT_PLANS_H_
 #define PORTACL_OPS_RECENT_PLANS_H_
 
@@ -20,10 +20,10 @@
 namespace portacl::ops {
 
 // The words of one call: everything that its checks and its planning use, except the addresses of
-// tensors. Calls with too_many() words are not kept.
+// tensors. Plans of calls with too_many() words are not kept.
 class CallWords {
  public:
-  // The settings, and where the function is described. Arguments are to follow.
+  // Begins with the function (any pointer that identifies it) and the settings. Add the arguments.
   explicit CallWords(const void* function);
   explicit CallWords(const Call& call);
 
@@ -49,7 +49,7 @@ class CallWords {
   bool too_many() const { return size_ > words_.size(); }
   std::span<const int64_t> words() const { return {words_.data(), size_}; }
   int64_t settings() const { return words_[1]; }
-  // When all words are there.
+  // Call it after all words were added.
   uint64_t Hash() const {
     if (hash_ != 0) return hash_;
     uint64_t hash = 0;
@@ -68,21 +68,21 @@ class CallWords {
   using Wide = std::conditional_t<std::is_floating_point_v<T>, double, int64_t>;
 
   size_t size_ = 0;
-  mutable uint64_t hash_ = 0;  // 0: not known
+  mutable uint64_t hash_ = 0;  // 0: not computed yet
   std::array<int64_t, 160> words_;
 };
 
-// The plan of a call of the same words, or null.
+// Returns the plan of a call with the same words, or null.
 std::shared_ptr<const Plan> FindRecentPlan(const CallWords& call);
-// Keeps a new plan if its call comes for the second time: plans of calls that all differ would fill
-// the caches. `warnings`: how many this thread had before the plan was made. A plan that brought a
-// warning is not kept, because each call must repeat the warning. Nor is a plan kept if a setting
-// has changed since it was made.
+// Keeps a new plan if its call comes for the second time, because plans of calls that all differ
+// would fill the caches. `warnings`: WarningsOfThread() before the plan was made. A plan that gave
+// a warning is not kept, because each call must repeat the warning. A plan is not kept either if a
+// setting has changed since it was made.
 void KeepIfSeen(const CallWords& call, const std::shared_ptr<const Plan>& plan, uint64_t warnings);
 
-// MakePlan(), or the plan of an earlier call that differs only by the addresses of its tensors. The
-// addresses of this call are checked in either case. Plans of large calls are not kept: their
-// tables are large, too.
+// Like MakePlan(), but may use the plan of an earlier call that differs only by the addresses of
+// its tensors. Always checks the addresses. Plans of large calls are not kept, because their tables
+// are large, too.
 base::Status MakeOrReusePlan(const Call& call, PlannedCall* planned);
 
 }  // namespace portacl::ops

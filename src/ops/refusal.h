@@ -1,4 +1,4 @@
-// The code of a refused call and how its message begins; the words of each refusal stand where
+// The code of a refused call and the beginning of its message. The rest of each message is where
 // Refuse() is called (`git grep 'has dtype'`).
 #ifndef PORTACL_OPS_REFUSAL_H_
 #define PORTACL_OPS_REFUSAL_H_
@@ -17,14 +17,14 @@
 
 namespace portacl::ops {
 
-// Which API a call came through: accepted arguments and error codes differ.
+// The API that a call came through. APIs differ in accepted arguments and in error codes.
 enum class Surface {
   kAclnn,   // two-phase C API, under the current profile
   kGraph,   // by operator name, under the current profile, aclError codes
   kNative,  // portacl.h: every extension, no profile
 };
 
-// The kind of rule that a call broke, or why a right call cannot be served (kNoKernel, kNoMemory).
+// The kind of rule that a call broke. kNoKernel and kNoMemory: a right call cannot be served.
 enum class Rule {
   kNull,
   kUnknownOperator,
@@ -38,7 +38,7 @@ enum class Rule {
   kNoMemory
 };
 
-// The code of a broken rule on each of the three surfaces; portacl.h has aclnn's codes.
+// Returns the code of a broken rule. The native API has aclnn's codes.
 inline int32_t CodeOf(Rule rule, Surface surface) {
   const bool graph = surface == Surface::kGraph;
   switch (rule) {
@@ -66,14 +66,14 @@ inline int32_t CodeOf(Rule rule, Surface surface) {
   return graph ? ACL_ERROR_INVALID_PARAM : ACLNN_ERR_PARAM_INVALID;
 }
 
-// The code that the surface returns for a code of the runtime. In aclnn a handle that is no stream
-// is a wrong parameter.
+// Converts a code of the runtime to a code of the surface. In aclnn, a handle that is no stream is
+// a wrong parameter.
 inline int32_t RuntimeCodeOf(int32_t code, Surface surface) {
   if (surface == Surface::kGraph) return code;
   return code == ACL_ERROR_RT_INVALID_HANDLE ? ACLNN_ERR_PARAM_INVALID : ACLNN_ERR_RUNTIME_ERROR;
 }
 
-// The refusals of one call: `op`, which outlives them, opens every message.
+// Makes the refusals of one call. `op` is the first word of every message and must outlive them.
 class Refusals {
  public:
   Refusals(const char* op, Surface surface) : op_(op), surface_(surface) {}
@@ -86,13 +86,13 @@ class Refusals {
             fmt::format("{}: {}", op_, fmt::format(text, std::forward<Args>(args)...))};
   }
 
-  // A failure of the runtime as a status of this call; success stays success.
+  // Converts a status of the runtime to a status of this call; success stays success.
   base::Status FromRuntime(const base::Status& status) const {
     if (status.ok()) return {};
     return {RuntimeCodeOf(status.code(), surface_), fmt::format("{}: {}", op_, status.message())};
   }
 
-  // Refused while PORTACL_PROFILE or PORTACL_EDITION holds an unknown name.
+  // Refuses every call while PORTACL_PROFILE or PORTACL_EDITION has an unknown value.
   base::Status CheckProfile() const {
     if (KnowsProfileAndEdition()) return {};
     if (const std::string wrong = UnknownProfile(); !wrong.empty()) {
@@ -106,8 +106,8 @@ class Refusals {
     return {};
   }
 
-  // For rules that the documents state without an error. A refusal in strict mode, else a warning
-  // in the log and in the thread's message. The native API does not warn.
+  // For rules that the documents state without an error code. Refuses in strict mode, else warns in
+  // the log and in the thread's message. The native API does not warn.
   base::Status Warn(Rule rule, std::string text) const {
     if (surface_ == Surface::kNative) return {};
     if (Strict()) return Refuse(rule, "{} (refused because of PORTACL_STRICT)", text);

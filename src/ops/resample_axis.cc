@@ -1,5 +1,5 @@
-// Coordinates, weights and taps. Every operation is rounded separately, because bits of results
-// depend on it: the compiler must not fuse a multiplication with an addition here
+// Computes coordinates, weights and taps. Every operation is rounded separately, because the bits
+// of results depend on it. The compiler must not fuse a multiplication with an addition here
 // (cmake/compiler.cmake).
 #include "ops/resample_axis.h"
 
@@ -22,17 +22,17 @@
 namespace portacl::ops {
 namespace {
 
-// Up to this extent a float holds every index exactly. For larger extents, tables are computed in
-// double for every type, and weights are rounded to the call's type.
+// Up to this extent a float holds every index exactly. For larger extents, tables of all types are
+// computed in double, and weights are then rounded to the call's type.
 constexpr int64_t kFloatIndices = int64_t{1} << 24;
 
 bool IsAntialiased(ResampleMode mode) { return mode >= ResampleMode::kAntialiasedLinear; }
-// Half the taps of an output, as long as the axis does not shrink.
+// Half of the number of taps of an output if the axis does not shrink.
 int HalfSupport(ResampleMode mode) {
   if (mode == ResampleMode::kLanczos) return 3;
   return mode == ResampleMode::kCubic || mode == ResampleMode::kAntialiasedCubic ? 2 : 1;
 }
-// Whatever the scale. Cubic keeps its four terms: 0 * infinity is a NaN. Bytes have no NaN.
+// True whatever the scale. Not for cubic of floats: its 0 * infinity is NaN. Bytes have no NaN.
 bool IsIdentity(const ResampleRule& rule) {
   return rule.in == rule.out &&
          (rule.mode != ResampleMode::kCubic || rule.fixed != FixedWeights::kNone);
@@ -50,7 +50,7 @@ T RatioIn(const ResampleRule& rule) {
 
 // ---- filters ------------------------------------------------------------------------------------
 
-// sin(pi t) / (pi t), |t| <= 3.
+// Returns sin(pi t) / (pi t), for |t| <= 3.
 double Sinc(double t) {
   if (t == 0) return 1;
   const double angle = std::abs(t * std::numbers::pi);
@@ -71,7 +71,7 @@ T Filter(T at, ResampleMode mode) {
 
 // ---- destinations -------------------------------------------------------------------------------
 
-// Four outputs at a time: most new plans are small, and are made of their tables.
+// Four outputs at a time, because most new plans are small and take most of their time for tables.
 template <class T>
 struct FourOf {
   using Type [[gnu::vector_size(4 * sizeof(T))]] = T;
@@ -79,7 +79,7 @@ struct FourOf {
 template <class T>
 using Four = typename FourOf<T>::Type;
 
-// Where outputs lie, in modes that do not antialias. Index: int64_t for huge axes.
+// Computes where outputs lie, in modes without antialiasing. Index is int64_t for huge axes.
 template <class T, class Index>
 class Places {
  public:
@@ -89,14 +89,14 @@ class Places {
         least_(rule.mode == ResampleMode::kCubic ? -std::numeric_limits<T>::infinity() : T{0}),
         last_(static_cast<Index>(rule.in - 1)) {}
 
-  // Of outputs o, o + 1, ...: an input (-1 is possible) and the part of the way to the next one.
+  // For outputs o to o + 3: the input before each (or -1), and the fraction of the way to the next.
   void Find(int64_t o, Four<Index>* index, Four<T>* part) const {
     const Four<T> outputs = static_cast<T>(o) + Four<T>{0, 1, 2, 3};
     const Four<T> all = ratio_ * (outputs + middle_) - middle_;
     const Four<T> x = all < least_ ? Four<T>{} + least_ : all;
-    // PyTorch takes the floor of a float, for doubles too. The float is at least -0.5, so a cast
-    // and one comparison give the floor. A number is compared before its conversion, because the
-    // ratio may be infinite.
+    // PyTorch takes the floor of a float, even for doubles. The float is at least -0.5, so a cast
+    // and one comparison give the floor. The comparison with the last index comes before the
+    // conversion, because the ratio may be infinite.
     Four<T> at = x;
     if constexpr (sizeof(Index) == 4) {
       at = __builtin_convertvector(__builtin_convertvector(x, Four<float>), Four<T>);
@@ -117,7 +117,7 @@ class Places {
   Index last_;
 };
 
-// The window of an antialiased output: `count` inputs from `first` on, around `centre`.
+// The inputs of an antialiased output: `count` inputs from `first` on, around `centre`.
 template <class T>
 struct Window {
   int64_t first;
@@ -141,7 +141,7 @@ Window<T> WindowOf(const ResampleRule& rule, T ratio, T support, int64_t o) {
 
 // ---- the arrays of a table ----------------------------------------------------------------------
 
-// In one piece of memory: small plans are made in the time of a few allocations.
+// The arrays lie in one piece of memory, because few allocations make small plans fast.
 template <class F>
 struct Arrays {
   static size_t Bytes(int64_t destinations, int64_t taps) {
@@ -159,7 +159,7 @@ struct Arrays {
   F* weight;
 };
 
-// Modes that antialias.
+// Fills tables of modes that antialias.
 template <class T, class F>
 void FillWindows(const ResampleRule& rule, const Arrays<F>& to) {
   const T ratio = RatioIn<T>(rule);
@@ -191,7 +191,7 @@ void FillWindows(const ResampleRule& rule, const Arrays<F>& to) {
   }
 }
 
-// Writes the taps of four destinations, of two numbers each or of four.
+// Writes the taps of four destinations: two taps each, or four.
 template <class V, class To>
 void Write(const V& a, const V& b, To* to) {
   const Four<To> rows[] = {
@@ -206,7 +206,7 @@ void Write(const V& a, const V& b, const V& c, const V& d, To* to) {
         to + 8);
 }
 
-// The weights of the four taps around places `t` behind the second tap: polynomials of distances.
+// Computes the weights of four taps for points `t` behind the second tap: polynomials of distances.
 template <class T>
 void CubicWeights(const Four<T>& t, Four<T>* weights) {
   constexpr T kA = T(-0.75);
@@ -220,7 +220,7 @@ void CubicWeights(const Four<T>& t, Four<T>* weights) {
   find(u + 1, kA, 5 * kA, 8 * kA, 4 * kA, &weights[3]);
 }
 
-// Linear and cubic: an equal number of taps for each destination, with room for whole fours.
+// Fills tables of linear and cubic: each destination has as many taps. `to` needs RoomOf() taps.
 template <class T, class Index, class F>
 void FillEven(const ResampleRule& rule, const Arrays<F>& to) {
   const Places<T, Index> places(rule);
@@ -246,10 +246,10 @@ void FillEven(const ResampleRule& rule, const Arrays<F>& to) {
   for (int64_t o = 0; o < rule.out; ++o) to.start[o + 1] = taps * (o + 1);
 }
 
-// Entries of an array at most: no memory holds more.
+// The most entries of an array: no memory holds more.
 constexpr int64_t kMostEntries = int64_t{1} << 56;
 
-// The taps that Fill() needs room for. Throws std::bad_alloc if they are too many.
+// Returns how many taps Fill() needs room for. Throws std::bad_alloc if there are too many.
 int64_t RoomOf(const ResampleRule& rule) {
   const bool windows = IsAntialiased(rule.mode);
   const double most = windows ? rule.MostTaps() : static_cast<double>(rule.out);
@@ -269,7 +269,7 @@ void Fill(const ResampleRule& rule, const Arrays<F>& to) {
 
 // ---- fixed-point weights ------------------------------------------------------------------------
 
-// The number of bits behind the point; the largest weight must fit.
+// Returns the number of fraction bits with which the largest weight still fits.
 int32_t ShiftOf(FixedWeights fixed, double largest) {
   if (fixed == FixedWeights::kPillow) return kMostShift;
   int32_t shift = 1;
@@ -277,14 +277,14 @@ int32_t ShiftOf(FixedWeights fixed, double largest) {
   return shift;
 }
 
-// Rounded, halves away from zero. If scales cut a window off, some weights are huge: clamped.
+// Rounds half away from zero. Clamps, because scales that cut a window off can make huge weights.
 int32_t FixedOf(FixedWeights fixed, double weight, int32_t shift) {
   const double most = fixed == FixedWeights::kPillow ? 1 << 26 : 32767;
   const double scaled = std::ldexp(weight, shift) + (weight < 0 ? -0.5 : 0.5);
   return static_cast<int32_t>(std::clamp(scaled, -most, most));
 }
 
-// Two taps' entries.
+// Writes the two entries of two taps.
 void PackPair(FixedWeights fixed, int32_t first, int32_t second, int32_t* entries) {
   const auto pair = [](int32_t low, int32_t high) {
     const auto bits = [](int32_t part) { return static_cast<uint32_t>(part) & 0xFFFFU; };
@@ -299,14 +299,14 @@ void PackPair(FixedWeights fixed, int32_t first, int32_t second, int32_t* entrie
   entries[1] = pair(a, b);
 }
 
-// The taps of `in` inputs, of the taps of `out` outputs.
+// Transposes a table: from the taps of `out` outputs to the taps of `in` inputs.
 template <class F>
 void Transpose(const Arrays<F>& from, int64_t in, int64_t out, const Arrays<F>& to) {
   const int64_t count = from.start[out];
   std::fill_n(to.start, in + 1, 0);
   for (int64_t k = 0; k < count; ++k) ++to.start[from.source[k] + 1];
   for (int64_t i = 0; i < in; ++i) to.start[i + 1] += to.start[i];
-  // Each start moves to its end, where the next one began.
+  // The loop moves each start to its end, which is where the next start was.
   for (int64_t o = 0; o < out; ++o) {
     for (int64_t k = from.start[o]; k < from.start[o + 1]; ++k) {
       const int64_t at = to.start[from.source[k]]++;
@@ -318,7 +318,7 @@ void Transpose(const Arrays<F>& from, int64_t in, int64_t out, const Arrays<F>& 
   to.start[0] = 0;
 }
 
-// Memory of this function while it is little.
+// Memory of a fixed size on the stack, or on the heap for more bytes.
 class Scratch {
  public:
   explicit Scratch(size_t bytes) {
@@ -340,12 +340,12 @@ double ResampleRule::Ratio() const {
 
 double ResampleRule::MostTaps() const {
   if (IsIdentity(*this)) return 0;
-  double taps = 2 * HalfSupport(mode);  // of an output
+  double taps = 2 * HalfSupport(mode);  // taps of one output
   if (IsAntialiased(mode)) {
     const double support = std::max(Ratio(), 1.0) * taps / 2;
     taps = std::min(std::ceil(support) * 2 + 1, static_cast<double>(in));
   }
-  if (fixed != FixedWeights::kNone) ++taps;  // an even number
+  if (fixed != FixedWeights::kNone) ++taps;  // one more tap may make the number even
   return taps * static_cast<double>(out);
 }
 
@@ -365,7 +365,7 @@ void ResampleTable::Make(const ResampleRule& rule, bool backward, std::byte* pla
   } else {
     Fill(rule, made);
   }
-  const bool even = !backward && !IsAntialiased(rule.mode);  // as many taps everywhere
+  const bool even = !backward && !IsAntialiased(rule.mode);  // equally many taps everywhere
   Describe(made.start, made.source, made.weight, even ? 2 * HalfSupport(rule.mode) : 0);
 }
 
@@ -377,7 +377,7 @@ size_t ResampleTable::Bytes(const ResampleRule& rule, bool backward) {
                         : Arrays<float>::Bytes(destinations, RoomOf(rule));
 }
 
-// Weights of clamped taps are one; a tap of weight 0 makes their number even.
+// Taps that were clamped to one source are joined. A tap of weight 0 makes their number even.
 void ResampleTable::MakeFixed(const ResampleRule& rule) {
   fixed_ = std::make_unique<Fixed>();
   std::vector<int64_t>& start = fixed_->start;
@@ -446,7 +446,7 @@ ResampleTable::ResampleTable(const NearestIndexRule& rule, int64_t in, int64_t o
   axis_.to = out;
   fixed_ = std::make_unique<Fixed>();
   bool identity = in == out;
-  constexpr int32_t kShift = 14;  // 1 has 15 bits
+  constexpr int32_t kShift = 14;  // the weight 1 has 15 bits
   for (int64_t o = 0; o < out; ++o) {
     const int64_t source = rule(o);
     identity = identity && source == o;

@@ -1,4 +1,4 @@
-// The checks of aclnnResize, and the function that it stands for.
+// The checks of aclnnResize, and the equal call of another function.
 #include "ops/resize.h"
 
 #include <array>
@@ -18,13 +18,13 @@ using base::TensorDesc;
 constexpr std::string_view kBilinear = "bilinear";
 constexpr size_t kAxes = 4;
 
-// The axes of N, C, H and W in a tensor's shape and in the scales.
+// Returns the positions of N, C, H and W in a tensor's shape and in the scales.
 std::array<int, kAxes> AxesOf(const TensorDesc& tensor) {
   if (tensor.format == base::Format::kNHWC) return {0, 3, 1, 2};
   return {0, 1, 2, 3};
 }
 
-// How many outputs the page makes of `in` elements. May be NaN or infinite.
+// Returns how many outputs the vendor's page gives for `in` elements. May be NaN or infinite.
 double Resized(int64_t in, float scale) {
   return std::floor(static_cast<double>(in) * static_cast<double>(scale));
 }
@@ -68,7 +68,7 @@ class Checker {
                                 "{} has shape {}, but {} must be at least {}", name,
                                 desc->shape.ToString(), kNames[at], least);
       }
-      if (scales().size() != kAxes) continue;  // a later row
+      if (scales().size() != kAxes) continue;  // Scales() refuses the list later
       const float scale = scales()[static_cast<size_t>(axis)];
       const double wanted = Resized(self().shape[axis], scale);
       if (wanted == static_cast<double>(out().shape[axis])) continue;
@@ -110,7 +110,7 @@ Call AsUpsample(const Call& call) {
   const auto axes = AxesOf(*call.input(0));
   Call made(function, call.surface(), call.op());
   made.Add(call.input(0));
-  made.Add(static_cast<const std::vector<int64_t>*>(nullptr));  // out's own extents count
+  made.Add(static_cast<const std::vector<int64_t>*>(nullptr));  // null: out's extents count
   if (bilinear) made.Add(int64_t{0});
   for (const size_t at : {2, 3}) {
     made.Add(static_cast<double>((*call.floats(0))[static_cast<size_t>(axes[at])]));

@@ -1,4 +1,4 @@
-// aclnnResize: nearest or bilinear resizing of pictures by four scales and the mode's name.
+// aclnnResize: nearest or bilinear resizing of images by four scales and the name of the mode.
 #ifndef PORTACL_OPS_RESIZE_H_
 #define PORTACL_OPS_RESIZE_H_
 
@@ -9,10 +9,10 @@ namespace portacl::ops::resize {
 
 bool Is(const Call& call);
 
-// Its own checks and the shared checks of all operators, in the order of its page.
+// Makes its own checks and the shared checks of all operators, in the order of its page.
 base::Status Check(const Call& call);
 
-// A checked call is planned as this call of another function.
+// Returns the call of another function that computes the same. Plans are made for that call.
 Call AsUpsample(const Call& call);
 
 }  // namespace portacl::ops::resize

@@ -1,4 +1,4 @@
-// RoiAlign and its gradient: checks in the pages' order, and the plan.
+// RoiAlign and its gradient: checks in the order of the vendor's pages, and the plan.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -30,7 +30,7 @@ bool IsRotated(const Call& call) {
   return op == Op::kRoiAlignRotated || op == Op::kRoiAlignRotatedBackward;
 }
 
-// By name, rotated rois are the columns of (6, K), and channels lie last whatever the format.
+// For graph types: rotated rois are the columns of a (6, K) tensor, and C is always last.
 bool IsTransposed(const Call& call) {
   return PartOf(call.parameter(call.signature().PositionOf(Form::kRead, 1)), 1) == "K";
 }
@@ -46,7 +46,7 @@ TensorDesc Rows(const Call& call, TensorDesc boxes) {
   return boxes;
 }
 
-// The tensors of a call by their meaning, in the order (N, C, H, W); boxes are (K, ...).
+// The tensors of a call by their meaning, as (N, C, H, W); boxes are (K, ...).
 struct Tensors {
   explicit Tensors(const Call& call)
       : pooled(Upright(call, IsBackward(call) ? *call.input(0) : *call.output(0))),
@@ -57,8 +57,8 @@ struct Tensors {
   TensorDesc pooled;
   TensorDesc image;
   TensorDesc boxes;
-  const TensorDesc* indices;  // null: an image's number stands in its box
-  const TensorDesc* values;   // of maxima, which have a gradient by them
+  const TensorDesc* indices;  // null: the box has the image's number
+  const TensorDesc* values;   // the image, for gradients of maxima
 };
 
 class RoiAlignChecks {
@@ -168,7 +168,7 @@ class RoiAlignChecks {
                             pooled.ToString(), dims.ToString());
   }
 
-  // The values of a maximum: its gradient goes to one of them.
+  // Checks the image that the gradient of a maximum reads.
   Status Values(const Tensors& t) const {
     if (!backward_ || call_.mode(0) == 0) return {};
     if (t.values == nullptr) {
@@ -211,7 +211,7 @@ class RoiAlignPlan final : public Plan {
       AddTensor(call.input_name(i), *call.input(i), false, true);
     }
     AddTensor(call.output_name(0), *call.output(0), true, true);
-    // The log's function has boxes of 5 columns, and neither modes nor ends.
+    // The aclnn function in the log has boxes of 5 columns, and neither modes nor included ends.
     if (t.indices != nullptr || maximum || params_.includes_ends) LeaveOutOfTheLog();
   }
 
@@ -281,7 +281,7 @@ class RoiAlignPlan final : public Plan {
     params_.aligned = call.flag(0);
     params_.clockwise = call.flag(1);
     if (*call.integer_name(3) == '\0') return;
-    // roi_end_mode: 0 and 1 are not aligned, 1 includes the ends; 2 and 3 are aligned.
+    // roi_end_mode 0 and 1: not aligned; 1 includes the ends. 2 and 3: aligned.
     params_.includes_ends = call.integer(3) == 1;
     params_.aligned = call.integer(3) >= 2;
   }

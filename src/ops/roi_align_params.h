@@ -1,5 +1,5 @@
-// Parameters of RoiAlign's kernels, and the places of a roi's samples. All kernels share this
-// definition, because the bits of a coordinate decide which pixels a sample uses.
+// Parameters of RoiAlign's kernels, and the positions of a roi's samples. All kernels share this
+// code, because the bits of a coordinate decide which pixels a sample uses.
 #ifndef PORTACL_OPS_ROI_ALIGN_PARAMS_H_
 #define PORTACL_OPS_ROI_ALIGN_PARAMS_H_
 
@@ -18,13 +18,13 @@ namespace portacl::ops {
 
 enum class RoiAlignMode : int32_t {
   kAverage = 0,
-  kMax = 1,         // of the interpolated samples
-  kMaxCorners = 2,  // of each sample's four weighted corners
+  kMax = 1,         // the largest interpolated sample
+  kMaxCorners = 2,  // the largest of all samples' four weighted corners
 };
 
 // With T = float (double for double): each roi is cut into pooled_height x pooled_width bins. An
-// element of `pooled` is the average (or the maximum) of the samples of its bin. The image's
-// gradient is the transpose of that.
+// element of `pooled` is the average (or maximum) of its bin's samples. The image's gradient is the
+// transpose.
 struct RoiAlignParams {
   base::DType dtype = base::DType::kFloat;
   bool backward = false;
@@ -36,33 +36,33 @@ struct RoiAlignParams {
   int64_t rois = 0;
   int64_t pooled_height = 0;
   int64_t pooled_width = 0;
-  int64_t samples = 0;  // of a bin and axis; 0: as many as the bin is long
+  int64_t samples = 0;  // per bin and axis; 0: the bin's length, rounded up
   double scale = 1;
-  bool aligned = false;        // pixels' centres lie at their indices
+  bool aligned = false;        // 0.5 is subtracted from scaled coordinates
   bool includes_ends = false;  // 1 is added to x2 and y2
-  bool rotated = false;        // rois have a centre, a size and an angle; mode is the average
-  bool clockwise = false;      // which way a positive angle turns
-  // (rois, 5): image, x1, y1, x2, y2; (rois, 4) beside `indices`; rotated (rois, 6): image, centre
-  // x and y, width, height, angle.
+  bool rotated = false;        // rois have a centre, a size and an angle; only averages
+  bool clockwise = false;      // a positive angle turns clockwise
+  // Without `indices` (rois, 5): image, x1, y1, x2, y2. With `indices` (rois, 4): without image.
+  // Rotated (rois, 6): image, centre x, centre y, width, height, angle.
   ReadTensor<2> boxes;
   ReadTensor<1> indices;
   base::DType index_dtype = base::DType::kInt32;  // or INT64
   WrittenTensor<4> image;   // (images, channels, height, width); forward only reads it
   WrittenTensor<4> pooled;  // (rois, channels, pooled_height, pooled_width); backward only reads it
-  ReadTensor<4> values;     // backward of a maximum: the images that forward read
+  ReadTensor<4> values;     // gradient of a maximum: the image that forward read
 };
 
 // ---- where the samples of a roi lie ------------------------------------------------------------
 
-// The bins of a roi along an axis of `extent` elements.
+// The bins of a roi along one axis; the image has `extent` elements on it.
 template <class F>
 struct RoiAxis {
   int64_t extent = 0;
-  F start = 0;          // of bin 0
-  F bin = 0;            // length
-  int64_t samples = 0;  // of a bin
+  F start = 0;          // coordinate where bin 0 begins
+  F bin = 0;            // length of a bin
+  int64_t samples = 0;  // samples per bin
 
-  // The coordinate of sample i.
+  // Returns the coordinate of sample i of bin `of_bin`.
   F At(int64_t of_bin, int64_t i) const {
     return (start + static_cast<F>(of_bin) * bin) +
            ((static_cast<F>(i) + F{0.5}) * bin) / static_cast<F>(samples);
@@ -81,7 +81,7 @@ RoiAxis<F> RoiAxisOf(const RoiAlignParams& p, F start, F size, int64_t bins, int
   return {extent, start, bin, samples};
 }
 
-// A sample between two elements; `counts` is false outside the image.
+// One sample on one axis: the elements before and behind it. `counts` is false outside the image.
 template <class F>
 struct RoiSample {
   RoiSample() = default;
@@ -99,16 +99,16 @@ struct RoiSample {
 
   bool counts = false;
   int64_t low = 0;
-  int64_t high = 0;  // low where the sample lies on the last element
-  F of_low = 0;      // weights
+  int64_t high = 0;  // equal to low if the sample lies on the last element
+  F of_low = 0;      // weights of low and high
   F of_high = 0;
 };
 
-// The elements that the samples of one bin name, with the sums of their weights.
+// The elements that one bin's samples use on one axis, and the sum of the weights of each element.
 template <class F>
 class RoiTaps {
  public:
-  // `memory`: `extent` weights.
+  // `memory` has room for `extent` weights.
   RoiTaps(F* memory, int64_t extent) : weight_(memory) { std::fill_n(weight_, extent, kNone); }
 
   void Make(const RoiAxis<F>& axis, int64_t bin) {
@@ -124,7 +124,7 @@ class RoiTaps {
   }
   bool empty() const { return last_ < first_; }
 
-  // Calls visit(element, weight) for each, in ascending order.
+  // Calls visit(element, weight) for each element used, in ascending order.
   template <class Visit>
   void ForEach(const Visit& visit) const {
     for (int64_t i = first_; i <= last_; ++i) {
@@ -146,13 +146,13 @@ class RoiTaps {
   int64_t last_ = -1;
 };
 
-// Column `column` of roi n.
+// Returns column `column` of roi n.
 template <class T>
 base::ComputeType<T> RoiColumn(const RoiAlignParams& p, int64_t n, int64_t column) {
   return base::Widen(*p.boxes.At<T>(n, column));
 }
 
-// The image of roi n; -1 if it names none.
+// Returns the image of roi n; -1 if the roi's number is no image.
 template <class T>
 int64_t RoiImage(const RoiAlignParams& p, int64_t n) {
   if (p.indices.has) {
@@ -166,7 +166,7 @@ int64_t RoiImage(const RoiAlignParams& p, int64_t n) {
 
 // ---- samples one by one: maxima and rotated rois -----------------------------------------------
 
-// The four elements around a sample, with their weights; none where the sample does not count.
+// The four elements around a sample, with their weights; none if the sample does not count.
 template <class F>
 struct RoiCorners {
   RoiCorners() = default;
@@ -183,13 +183,13 @@ struct RoiCorners {
   std::array<F, 4> weight{};
 };
 
-// The samples of a bin along an axis that count. A huge roi has far more samples than these.
+// The range of a bin's samples that count on one axis. A huge roi has far more samples.
 struct RoiCounted {
   int64_t first = 0;
-  int64_t last = 0;  // one behind
+  int64_t last = 0;  // behind the last sample that counts
 };
 
-// Samples lie in ascending or descending order, so the samples that count stand together.
+// Samples lie in ascending or descending order, so the samples that count are consecutive.
 template <class F>
 RoiCounted RoiCountedOf(const RoiAxis<F>& axis, int64_t bin) {
   const auto split = [&](const auto& before) {
@@ -211,17 +211,17 @@ RoiCounted RoiCountedOf(const RoiAxis<F>& axis, int64_t bin) {
   return {split([&](F at) { return at < low; }), split([&](F at) { return at <= high; })};
 }
 
-// The sine and the cosine of an angle below 2^20, by Taylor's series after whole quarter turns are
-// subtracted. They use no library, so that the bits are the same everywhere.
+// Computes sine and cosine of an angle below 2^20: subtracts whole quarter turns, then sums
+// Taylor's series. Uses no library, so that the bits are the same everywhere.
 struct RoiTurn {
   explicit RoiTurn(double angle) {
-    constexpr double kQuarters = 0.63661977236758134308;  // in a unit of the angle
-    constexpr double kQuarter = 1.57079632673412561417;   // its first 33 bits
+    constexpr double kQuarters = 0.63661977236758134308;  // quarters per radian
+    constexpr double kQuarter = 1.57079632673412561417;   // the first 33 bits of a quarter
     constexpr double kRest = 6.07710050650619224932e-11;
     const double quarters = std::nearbyint(angle * kQuarters);
     const double r = (angle - quarters * kQuarter) - quarters * kRest;
     double sine = 0, cosine = 0;
-    for (int i = 16; i >= 2; i -= 2) {  // of r^17 / 17! and r^16 / 16! downwards
+    for (int i = 16; i >= 2; i -= 2) {  // from r^17 / 17! and r^16 / 16! down
       sine = (1 + sine) * (-r * r / (i * (i + 1)));
       cosine = (1 + cosine) * (-r * r / ((i - 1) * i));
     }
@@ -234,13 +234,13 @@ struct RoiTurn {
   double sin, cos;
 };
 
-// A roi's bins. The axes of a rotated one turn around its centre.
+// The bins of one roi. The axes of a rotated roi turn around its centre.
 template <class F>
 struct Roi {
-  int64_t image = -1;  // contributes nothing
+  int64_t image = -1;  // -1: the roi contributes nothing
   RoiAxis<F> y{};
   RoiAxis<F> x{};
-  F count = 1;  // by which sums are divided: samples of a bin; of a maximum 1
+  F count = 1;  // divisor of sums: a bin's samples, or 1 for a maximum
   F centre_y = 0;
   F centre_x = 0;
   F sin = 0;
@@ -256,7 +256,7 @@ Roi<F> RoiAt(const RoiAlignParams& p, int64_t n) {
   const F offset = p.aligned ? F{0.5} : F{0};
   const auto column = [&](int64_t i) { return RoiColumn<T>(p, n, p.indices.has ? i : i + 1); };
   const auto axis = [&](int64_t i, int64_t bins, int64_t extent) {
-    F last = column(i + 2);  // where it ends, or how long it is
+    F last = column(i + 2);  // the roi's end on this axis, or its length if rotated
     if (p.rotated) {
       last *= scale;
       if (!p.aligned && last < F{1}) last = F{1};
@@ -277,7 +277,7 @@ Roi<F> RoiAt(const RoiAlignParams& p, int64_t n) {
   const auto angle = static_cast<double>(column(4));
   constexpr double kMost = 1 << 20;
   if (!(std::fabs(angle) < kMost)) {
-    roi.image = -1;  // it has no sine and cosine
+    roi.image = -1;  // too large an angle for RoiTurn
     return roi;
   }
   const RoiTurn turn(p.clockwise ? -angle : angle);
@@ -286,7 +286,7 @@ Roi<F> RoiAt(const RoiAlignParams& p, int64_t n) {
   return roi;
 }
 
-// Calls visit(corners) for the samples of a rotated roi's bin that count.
+// Calls visit(corners) for each sample of a rotated roi's bin that counts.
 template <class F, class Visit>
 void ForRotatedSamples(const Roi<F>& roi, int64_t ph, int64_t pw, const Visit& visit) {
   for (int64_t iy = 0; iy < roi.y.samples; ++iy) {
@@ -300,8 +300,8 @@ void ForRotatedSamples(const Roi<F>& roi, int64_t ph, int64_t pw, const Visit& v
   }
 }
 
-// The same for an upright roi. Samples that do not count are all 0: only the first of them can be a
-// maximum ((0, 0), or behind the first row, or behind all rows). It is visited without corners.
+// Like ForRotatedSamples(), for an upright roi. Samples that do not count are all 0, so only the
+// first of them can be the maximum. It is visited without corners, at its place among the others.
 template <class F, class Visit>
 void ForUprightSamples(const Roi<F>& roi, int64_t ph, int64_t pw, const Visit& visit) {
   if (roi.y.samples == 0 || roi.x.samples == 0) return;

@@ -1,6 +1,6 @@
 // Chooses the kernel of a plan: the first kernel in the operator's list that this CPU has and that
-// serves the parameters, or the forced kernel and path. Keeps it with its kernel plan, and makes
-// plans of this kind.
+// serves the parameters, or the kernel and path that the user forces. Keeps the kernel plan. Also
+// makes plans (MakePlanOf).
 #ifndef PORTACL_OPS_SELECT_KERNEL_H_
 #define PORTACL_OPS_SELECT_KERNEL_H_
 
@@ -30,11 +30,11 @@ namespace portacl::ops {
 template <class Params>
 using KernelList = std::vector<const base::Kernel<Params>*>;  // best first, "ref" last
 
-// The kernels of every operator: a list for each kind of parameters. In kernels.cc.
+// Returns the kernels of all operators with these parameters. Defined in kernels.cc.
 template <class Params>
 const KernelList<Params>& KernelsFor();
 
-// Operators with the same parameters share a list.
+// Operators with the same parameters share one list.
 #define PORTACL_OPERATOR(Name, name, Checks, Params) \
   struct Params;                                     \
   template <>                                        \
@@ -48,22 +48,22 @@ struct KernelState {
   std::span<const char* const> variants;
 };
 
-// An operator's kernels for CPUs, best first. In kernels.cc.
+// Returns an operator's kernels for CPUs, best first. Defined in kernels.cc.
 std::vector<KernelState> KernelsOf(Op op);
 
-// The names of the kernels that this CPU can run, of any operator. In kernels.cc.
+// Returns the names of all operators' kernels that this CPU can run. Defined in kernels.cc.
 std::vector<std::string> AvailableImpls();
 
-// `unknown`: names behind a '-' in a path of PORTACL_IMPL that are no path or variant of any
-// operator's kernel `kernel`. `known`: all existing names. In kernels.cc.
+// Checks the names behind each '-' in a path of PORTACL_IMPL. `unknown`: names that are no path or
+// variant of any operator's kernel `kernel`. `known`: all right names. Defined in kernels.cc.
 struct LeftOutNames {
   std::vector<std::string> unknown;
   std::vector<std::string> known;
 };
 LeftOutNames CheckLeftOut(const std::string& kernel, const std::string& path);
 
-// The request of PORTACL_IMPL or portaclSetImpl: "avx2", "avx2:slab" or "avx2:-slab-gathered".
-// Empty if there is none.
+// What PORTACL_IMPL or portaclSetImpl asks for: "avx2", "avx2:slab" or "avx2:-slab-gathered". Empty
+// if nothing is forced.
 struct ForcedKernel {
   std::string name;
   std::string path;  // a text of base::PathChoice
@@ -76,8 +76,8 @@ inline ForcedKernel SplitForced(const std::string& text) {
   return {text.substr(0, colon), text.substr(colon + 1)};
 }
 
-// The reason of a refusal if `forced` asks for a path of `kernel` (null: the operator does not have
-// this kernel here).
+// Refuses a call because `forced` names a path that cannot serve it. `kernel` is null if the
+// operator does not have the named kernel here.
 template <class Params>
 base::Status RefusePath(const Refusals& refusals, const ForcedKernel& forced,
                         const base::Kernel<Params>* kernel) {
@@ -95,7 +95,7 @@ base::Status RefusePath(const Refusals& refusals, const ForcedKernel& forced,
                          paths.empty() ? "none" : fmt::format("{}", fmt::join(paths, ", ")));
 }
 
-// Why a call is refused if `forced` leaves paths out: a name is wrong. Ok if all are right.
+// Refuses a call if `forced` leaves out a name that is no path or variant.
 inline base::Status CheckLeftOut(const Refusals& refusals, const ForcedKernel& forced) {
   const LeftOutNames names = CheckLeftOut(forced.name, forced.path);
   if (names.unknown.empty()) return {};
@@ -106,13 +106,13 @@ inline base::Status CheckLeftOut(const Refusals& refusals, const ForcedKernel& f
       forced.name, forced.path, forced.name, names.unknown.front(), fmt::join(names.known, ", "));
 }
 
-// Whether the kernel serves plans for a GPU, which no other kernel does.
+// Returns true if the kernel computes on a GPU. Only this kernel serves plans for a GPU.
 template <class Params>
 bool IsOnGpu(const base::Kernel<Params>& kernel) {
   return std::strcmp(kernel.name, cuda::kKernelName) == 0;
 }
 
-// "avx512:x2", or the name alone if the plan has no path of its own.
+// Sets `label` to "avx512:x2", or to the kernel's name if the plan names no path.
 template <class Params>
 void SetLabel(const base::Kernel<Params>& kernel, const base::KernelPlan<Params>& plan,
               std::string* label) {
@@ -120,7 +120,7 @@ void SetLabel(const base::Kernel<Params>& kernel, const base::KernelPlan<Params>
   if (*plan.path() != '\0') label->append(1, ':').append(plan.path());
 }
 
-// The plan of the GPU's kernel, and the kernel's name.
+// Makes the plan of the GPU's kernel; sets `label`.
 template <class Params>
 base::Status SelectGpuKernel(const Refusals& refusals, const KernelList<Params>& kernels,
                              const Params& params,
@@ -139,9 +139,9 @@ base::Status SelectGpuKernel(const Refusals& refusals, const KernelList<Params>&
                          "no kernel of the GPU serves this dtype, or an image of this size");
 }
 
-// The plan of the kernel chosen, and the kernel's name. A forced kernel falls back to "ref" for
-// parameters that it does not serve, and for operators that lack it. A forced path does not fall
-// back. Nor does a kernel with paths left out, if one of these paths would serve the call.
+// Chooses the kernel and makes its plan; sets `label`. If a forced kernel does not serve the call
+// or the operator lacks it, "ref" is taken. If a forced path does not serve the call, the call is
+// refused. It is refused, too, if the left-out paths are the only paths that serve it.
 template <class Params>
 base::Status SelectKernel(const Refusals& refusals, const KernelList<Params>& kernels,
                           const Params& params,
@@ -189,14 +189,14 @@ base::Status SelectKernel(const Refusals& refusals, const KernelList<Params>& ke
 template <class Params>
 class PlannedKernel {
  public:
-  // `label`: "avx512:x2", or the name alone if the plan has no path of its own.
+  // `label` becomes "avx512:x2", or the kernel's name if the plan names no path.
   base::Status Choose(const Refusals& refusals, const KernelList<Params>& kernels,
                       const Params& params, std::string* label) {
-    runtime::PrepareThreads();  // a run allocates nothing
+    runtime::PrepareThreads();  // now, because a run allocates nothing
     return SelectKernel(refusals, kernels, params, &plan_, label);
   }
 
-  // Nothing to do if Choose was not called.
+  // Does nothing if Choose() was not called.
   void Run(const Params& params, void* workspace) const noexcept {
     if (plan_ == nullptr) return;
     const uintptr_t aligned =
@@ -204,7 +204,7 @@ class PlannedKernel {
     plan_->Run(params, reinterpret_cast<void*>(aligned));
   }
 
-  // The caller's workspace has room to align the kernel's own, wherever it starts.
+  // Includes room to align the kernel's workspace, wherever the caller's workspace starts.
   uint64_t workspace_size() const {
     return plan_->workspace_size() == 0 ? 0 : plan_->workspace_size() + kAlign;
   }
@@ -219,12 +219,12 @@ base::Status Plan::Choose(const Kernels& kernels, const Params& params, int64_t 
                           PlannedKernel<Params>* kernel) {
   PORTACL_RETURN_IF_ERROR(kernel->Choose(refusals_, kernels, params, &kernel_));
   workspace_size_ = kernel->workspace_size();
-  // Their sum may pass 64 bits. More written elements than memory has are not -1: CheckMemory().
+  // Subtracts, because a sum may pass 64 bits. CheckMemory() has refused outputs of -1 elements.
   small_ = tensor(0).HasAtMost(small_elements - tensor(output(0)).elements);
   return {};
 }
 
-// The plan of a checked call, from the arguments of MadePlan's constructor.
+// Makes the plan of a checked call. `arguments` go to the constructor of MadePlan.
 template <class MadePlan, class... Arguments>
 base::Status MakePlanOf(std::shared_ptr<const Plan>* plan, const Arguments&... arguments) {
   const runtime::FpEnvironment environment;  // the caller's rounding mode must not reach tables

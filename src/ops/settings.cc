@@ -1,4 +1,4 @@
-// The settings, from the environment and from calls.
+// Keeps the settings, which come from the environment and from calls.
 #include "ops/settings.h"
 
 #include <fmt/format.h>
@@ -24,7 +24,7 @@ namespace {
 using internal::kProfileShift;
 using internal::settings_word;
 
-// In the order of the values, 0, 1, ...; the first is the default.
+// Names in the order of the enum's values; the first is the default.
 constexpr std::array kProfiles = {"atlas-a2", "atlas-a3", "atlas-training", "ascend-950", "open"};
 constexpr std::array kEditions = {"8.x", "9.x"};
 
@@ -38,7 +38,7 @@ std::optional<Value> FromName(std::string_view name) {
 uint32_t BitsOf(Profile profile) { return static_cast<uint32_t>(profile) << kProfileShift; }
 uint32_t BitsOf(Edition edition) { return edition == Edition::k9 ? internal::kEdition9 : 0; }
 
-// The environment's texts, and the implementation that is forced now.
+// The texts of the environment's settings, and the forced implementation.
 struct Settings {
   const std::string profiles = fmt::format("{}", fmt::join(kProfiles, ", "));
   const std::string editions = fmt::format("{}", fmt::join(kEditions, ", "));
@@ -53,7 +53,7 @@ Settings& Get() {
   return settings.Get();
 }
 
-// The word of the environment's settings.
+// Returns the first settings word, made from the environment.
 uint32_t FirstWord(const Settings& settings) {
   const auto profile = ProfileFromName(settings.profile);
   const auto edition = EditionFromName(settings.edition);
@@ -65,7 +65,7 @@ uint32_t FirstWord(const Settings& settings) {
          (*base::settings::Impl() == '\0' ? 0 : internal::kForced);
 }
 
-// Takes bits out and puts others in.
+// Clears the bits `out`, then sets the bits `in`.
 void Change(uint32_t out, uint32_t in) {
   uint32_t word = internal::SettingsWord();
   while (!settings_word.compare_exchange_weak(word, (word & ~out) | in)) {

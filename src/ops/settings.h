@@ -1,6 +1,6 @@
 // Process-wide settings: profile, edition, strict switch, forced implementation. Read from the
-// environment once (PORTACL_PROFILE, PORTACL_EDITION, PORTACL_STRICT, PORTACL_IMPL), changed by
-// functions for later calls.
+// environment once (PORTACL_PROFILE, PORTACL_EDITION, PORTACL_STRICT, PORTACL_IMPL); functions
+// change them for later calls.
 #ifndef PORTACL_OPS_SETTINGS_H_
 #define PORTACL_OPS_SETTINGS_H_
 
@@ -12,13 +12,13 @@
 
 namespace portacl::ops {
 
-// The calls that the aclnn and graph APIs accept.
+// Decides which calls the aclnn and graph APIs accept.
 enum class Profile { kAtlasA2, kAtlasA3, kAtlasTraining, kAscend950, kOpen };
-// The pages that count: the old pages that the first operators follow (8.x), or the newest (9.x).
+// The vendor's pages that count: the pages of the first operators (8.x) or the newest pages (9.x).
 enum class Edition { k8, k9 };
 
-// All settings in one word, because a small call reads settings some forty times: the bits below,
-// then the profile. 0: not read yet.
+// All settings in one word, because a small call reads settings some forty times. The lowest bits
+// are below, the profile follows. 0: not read yet.
 namespace internal {
 inline constexpr uint32_t kRead = 1, kStrict = 2, kForced = 4, kEdition9 = 8, kUnknownProfile = 16,
                           kUnknownEdition = 32;
@@ -40,7 +40,7 @@ const char* ProfileName(Profile profile);
 void SetProfile(Profile profile);
 // "atlas-a2, atlas-a3, atlas-training, ascend-950, open"
 const char* ProfileChoices();
-// The text of PORTACL_PROFILE if it is no profile (the default profile is used then), else "".
+// Returns PORTACL_PROFILE if it names no profile (then the default profile is used), else "".
 std::string UnknownProfile();
 
 inline Edition CurrentEdition() {
@@ -53,13 +53,13 @@ void SetEdition(Edition edition);
 const char* EditionChoices();
 std::string UnknownEdition();
 
-// Whether both are "".
+// Returns true if UnknownProfile() and UnknownEdition() are "".
 inline bool KnowsProfileAndEdition() {
   return !internal::IsSet(internal::kUnknownProfile | internal::kUnknownEdition);
 }
 
-// True if a call follows the newest pages: in edition 9.x, and in ascend-950, which only the newest
-// pages have.
+// Returns true if calls follow the vendor's newest pages: in edition 9.x, and in ascend-950, which
+// only the newest pages have.
 inline bool FollowsNewestPages() {
   return CurrentEdition() == Edition::k9 || CurrentProfile() == Profile::kAscend950;
 }
@@ -67,7 +67,7 @@ inline bool FollowsNewestPages() {
 inline bool Strict() { return internal::IsSet(internal::kStrict); }
 void SetStrict(bool strict);
 
-// Name of the forced implementation, "" for the best one.
+// Returns the name of the forced implementation; "" if none is forced.
 std::string ForcedImpl();
 void SetForcedImpl(std::string name);
 inline bool ImplIsForced() { return internal::IsSet(internal::kForced); }

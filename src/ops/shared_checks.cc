@@ -14,7 +14,7 @@ namespace {
 using base::Status;
 using base::TensorDesc;
 
-// The argument is a pointer, and null.
+// Returns true if the argument is a null pointer.
 bool IsNull(const Argument& argument) {
   return std::visit(
       [](const auto& value) {
@@ -24,20 +24,20 @@ bool IsNull(const Argument& argument) {
       argument);
 }
 
-// The rank of a tensor. A "*" stands for all spatial axes of the call.
+// Returns the rank of a tensor. A "*" stands for all spatial axes of the call.
 int RankOf(const Parameter& tensor, int axes) {
   const auto parts = static_cast<int>(PartsOf(tensor));
   return tensor.any_axes ? parts - 1 + axes : parts;
 }
 
-// "(N, C, D, H, W)": of an image, whatever its size.
+// Returns the layout of an image for a message, e.g. " (N, C, D, H, W)"; "" for other tensors.
 std::string Layout(const Parameter& tensor, int axes) {
   if (tensor.kind == Kind::kGrid || PartOf(tensor, 1) != "C") return "";
   static constexpr const char* kLayouts[] = {" (N, C, L)", " (N, C, H, W)", " (N, C, D, H, W)"};
   return kLayouts[axes - 1];
 }
 
-// "ND, NCDHW or NDHWC"
+// Returns "ND, NCDHW or NDHWC".
 std::string Choices(const FormatWords& formats) {
   std::string text;
   for (const int32_t& format : formats) {
@@ -98,7 +98,7 @@ Status SharedChecks::DTypes() const {
 
 Status SharedChecks::Ranks() const {
   for (const NamedTensor& tensor : tensors()) {
-    if (*tensor.parameter->symbols == '\0') continue;  // the operator's own affair
+    if (*tensor.parameter->symbols == '\0') continue;  // the operator checks the rank itself
     const int rank = RankOf(*tensor.parameter, call_.axes());
     if (tensor.desc->shape.rank() == rank) continue;
     return refusals_.Refuse(SideOf(tensor.parameter->kind),

@@ -1,5 +1,5 @@
-// The refusals that all operators share, by the list of operators and in the documents' order. An
-// operator's own checks stand between and behind them.
+// The refusals that all operators share, made from the list of operators, in the documents' order.
+// An operator calls them before, between and behind its own checks.
 #ifndef PORTACL_OPS_SHARED_CHECKS_H_
 #define PORTACL_OPS_SHARED_CHECKS_H_
 
@@ -19,17 +19,17 @@ class SharedChecks {
  public:
   explicit SharedChecks(const Call& call);
 
-  // A null argument, a profile without the function.
+  // Refuses null arguments, and functions that the profile does not have.
   base::Status Arguments() const;
   base::Status DTypes() const;
   base::Status Ranks() const;
-  // These three in order.
+  // Arguments(), DTypes() and Ranks(), in this order.
   base::Status Tensors() const;
-  // Formats outside the list, and different ones. The native API has none.
+  // Refuses formats outside the list, and different formats. Not in the native API.
   base::Status Formats() const;
-  // The lengths of lists, and elements below 1 (N, C and padding: below 0).
+  // Refuses lists of wrong length, and list elements below 1 (N, C and padding: below 0).
   base::Status Lists() const;
-  // All of these, if no other rule stands between them.
+  // Tensors(), Formats() and Lists(), for operators with no other rule between them.
   base::Status All() const;
 
  private:
@@ -45,18 +45,18 @@ class SharedChecks {
 
   const Call& call_;
   const Refusals refusals_;
-  // The first argument that is null and must not be, or null.
+  // The first argument that must not be null and is; null if there is none.
   const char* missing_ = nullptr;
-  uint32_t lists_ = 0;  // bit i: argument i is a list of whole numbers or flags, and not null
-  // The tensors that the call has, in the order of the signature.
+  uint32_t lists_ = 0;  // bit i: argument i is a list of integers or flags, and not null
+  // The call's tensors that are not null, in the order of the signature.
   std::array<NamedTensor, Signature::kMaxParameters> tensors_;
   size_t count_ = 0;
-  // The tensor with which dtypes and formats of others are compared: the first tensor on the side
+  // Other tensors' dtypes and formats are compared with this tensor: the first tensor on the side
   // that is not resized, without dtypes of its own.
   NamedTensor reference_{};
 };
 
-// Where the rule on a tensor is broken.
+// Returns the rule that a wrong tensor breaks.
 inline Rule SideOf(Kind kind) { return kind == Kind::kOutput ? Rule::kOutput : Rule::kInput; }
 
 }  // namespace portacl::ops

@@ -1,6 +1,6 @@
-// The sine: subtracts quarters of the circle from the angle, then sums a series of the remainder.
-// A quarter is a sum of three doubles, and the first two terms of the series are sums of two. The
-// compiler must not fuse operations here (cmake/compiler.cmake).
+// Computes the sine: subtracts quarters of the circle from the angle, then sums a series of the
+// rest. A quarter is a sum of three doubles; the first two terms of the series are sums of two
+// doubles. The compiler must not fuse operations here (cmake/compiler.cmake).
 #include "ops/sine.h"
 
 #include <cmath>
@@ -9,13 +9,13 @@
 namespace portacl::ops {
 namespace {
 
-// An angle of at most an eighth of the circle: angle + rest.
+// An angle of at most an eighth of the circle, as a sum of two doubles.
 struct Angle {
   double angle;
   double rest;
 };
 
-// f0 - x (f1 - x (f2 - ...)); the arguments are ..., f2, f1, f0.
+// Returns f0 - x (f1 - x (f2 - ...)). The arguments are ..., f2, f1, f0.
 template <class... Factors>
 double Alternating(double x, Factors... factors) {
   double sum = 0;
@@ -53,7 +53,7 @@ double CosineOf(Angle r) {
 }  // namespace
 
 double Sine(double x) {
-  // A quarter: the multiples of its first two parts by up to 7 are exact.
+  // A quarter in three parts. The multiples of the first two parts by up to 7 are exact.
   constexpr double kFirst = 0x1.921fb544p0;
   constexpr double kSecond = 0x1.0b4611a6p-34;
   constexpr double kThird = 0x1.3198a2e037073p-69;

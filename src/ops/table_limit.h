@@ -1,4 +1,4 @@
-// How long the tables of one axis may be: see CheckTable().
+// Limits the length of the tables of one axis: see CheckTable().
 #ifndef PORTACL_OPS_TABLE_LIMIT_H_
 #define PORTACL_OPS_TABLE_LIMIT_H_
 
@@ -7,7 +7,7 @@
 
 namespace portacl::ops {
 
-// The most elements that a tensor has in memory: an axis of stride 0 repeats the same elements.
+// Returns a tensor's number of elements in memory: an axis of stride 0 repeats the same elements.
 inline double ElementsInMemory(const TensorSlot& tensor) {
   double elements = 1;
   for (int axis = 0; axis < tensor.desc.shape.rank(); ++axis) {
@@ -18,9 +18,9 @@ inline double ElementsInMemory(const TensorSlot& tensor) {
   return elements;
 }
 
-// Refuses a table with more than kAlways entries plus four for each element that the tensors have
-// in memory. A view that repeats one element may have any extent, and a scale may need any number
-// of taps: making such tables would not end.
+// Refuses a table with more than kAlways entries, plus four per element that the tensors have in
+// memory. A view that repeats one element may have any extent, and a scale may need any number of
+// taps. Making such tables could take for ever.
 inline base::Status CheckTable(const Plan& plan, double entries) {
   constexpr double kAlways = 1 << 24;
   if (entries <= kAlways) return {};

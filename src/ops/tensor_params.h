@@ -1,4 +1,4 @@
-// A tensor as kernels see it: a part of their parameters.
+// A tensor in the parameters of kernels.
 #ifndef PORTACL_OPS_TENSOR_PARAMS_H_
 #define PORTACL_OPS_TENSOR_PARAMS_H_
 
@@ -12,16 +12,16 @@
 
 namespace portacl::ops {
 
-// Strides in elements, any sign; 0 only in tensors that are read. Null: not given, or not wanted.
+// Strides are in elements, of any sign; 0 only in read tensors. Null: not given, or not wanted.
 template <class Pointer, size_t kRank>
 struct TensorParams {
   Pointer data = nullptr;
   std::array<int64_t, kRank> stride{};
-  bool has = false;  // known when the kernel plans, unlike the address
+  bool has = false;  // the call has the tensor; known before `data`
 
   template <class T>
   using Element = std::conditional_t<std::is_same_v<Pointer, void*>, T, const T>;
-  // The element at some first indices; the other indices are 0.
+  // Returns the element at the given first indices; all other indices are 0.
   template <class T, class... Index>
   Element<T>* At(Index... index) const {
     auto* element = static_cast<Element<T>*>(data);
@@ -30,7 +30,7 @@ struct TensorParams {
     return element;
   }
 
-  // Kernels step from no address of a tensor without elements.
+  // Leaves the strides of an empty tensor 0, because kernels must not step from its address.
   void Describe(const base::TensorDesc& desc) {
     has = true;
     if (desc.NumElements() > 0) {

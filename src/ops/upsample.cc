@@ -1,6 +1,6 @@
-// Plans of resizing by nearest, linear, cubic and Lanczos interpolation, and its gradients: tables
-// of each axis, kernel choice, workspace. Tensors (N, C, L), (N, C, H, W) or (N, C, D, H, W);
-// formats NHWC and NDHWC: C last.
+// Plans resizing by nearest, linear, cubic and Lanczos interpolation, and its gradients: tables of
+// each axis, kernel choice, workspace. Tensors are (N, C, L), (N, C, H, W) or (N, C, D, H, W); in
+// formats NHWC and NDHWC, C is last.
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -25,21 +25,21 @@ namespace {
 using base::Dims;
 using base::Status;
 
-// The arguments of a checked call beside its tensors.
+// The arguments of a checked call, except its tensors.
 struct NearestCall {
   Nearest rule = Nearest::kExact;
   bool backward = false;
   std::array<double, 3> scales{};  // 0 if the extents decide
-  bool logged = true;              // as the operator's function of the aclnn API
+  bool logged = true;              // the log of calls names the operator's aclnn function
 };
 
-// Extents or strides (N, C, ...) in the form N, C, D, H, W.
+// Returns extents or strides (N, C, ...) as N, C, D, H, W.
 std::array<int64_t, 5> As5D(const Dims& dims, int64_t missing) {
   const auto [n, c, h, w] = As4D(dims, missing);
   return {n, c, DepthOf(dims, missing), h, w};
 }
 
-// Linear, cubic, antialiased, in either direction; nearest of bytes.
+// Plans linear, cubic and antialiased resizing in either direction, and nearest for bytes.
 class ResamplePlan final : public Plan {
  public:
   ResamplePlan(const Call& call, const NearestCall& nearest) : ResamplePlan(call) {
@@ -64,8 +64,8 @@ class ResamplePlan final : public Plan {
   Status Make() {
     PORTACL_RETURN_IF_ERROR(CheckMemory());
     if (params_.n == 0 || params_.c == 0) return {};
-    // After the checks on memory: extents that no memory holds must not cost tables of their size.
-    std::array<size_t, 4> ends{};  // of the tables, in bytes
+    // After the checks on memory, because extents above memory's size must not make tables.
+    std::array<size_t, 4> ends{};  // where each table ends, in bytes
     for (size_t axis = 0; axis < 3; ++axis) {
       const ResampleRule& rule = rules_[axis];
       PORTACL_RETURN_IF_ERROR(CheckTable(*this, rule.MostTaps()));
@@ -77,7 +77,7 @@ class ResamplePlan final : public Plan {
     if (params_.dtype != base::DType::kUInt8 || device() == cuda::kCpu) {
       return Choose(kernels, params_, kSmall, &chosen_);
     }
-    // A GPU has no kernel of bytes: the reference alone is offered.
+    // The GPU has no kernel for bytes: only the reference is offered, and the call is refused.
     return Choose(KernelList<ResampleParams>{kernels.back()}, params_, kSmall, &chosen_);
   }
 
@@ -89,7 +89,7 @@ class ResamplePlan final : public Plan {
   }
 
  private:
-  // One allocation for all tables: it costs as much as a small table.
+  // One allocation for all tables, because it costs as much as a small table.
   void MakeTables(const std::array<size_t, 4>& ends) {
     if (ends[3] > 0) tables_memory_ = std::make_unique_for_overwrite<std::byte[]>(ends[3]);
     ResampleAxis* const axes[] = {&params_.d, &params_.h, &params_.w};
@@ -107,7 +107,7 @@ class ResamplePlan final : public Plan {
     }
   }
 
-  // Pillow 13 begins with the axis that leaves less work for the other axis.
+  // Returns true if Pillow 13 begins with H: its first axis leaves less work for the other axis.
   bool PillowBeginsWithH() const {
     const ResampleRule& h = rules_[1];
     const ResampleRule& w = rules_[2];
@@ -148,7 +148,7 @@ class NearestPlan final : public Plan {
   Status Make() {
     PORTACL_RETURN_IF_ERROR(CheckMemory());
     if (params_.n == 0 || params_.c == 0) return {};
-    // After the checks on memory: extents that no memory holds must not cost tables of their size.
+    // After the checks on memory, because extents above memory's size must not make tables.
     const Dims small = ShapeOf(wanted_.backward ? 1 : 0);
     for (int axis = 2; axis < small.rank(); ++axis) {
       PORTACL_RETURN_IF_ERROR(CheckTable(*this, static_cast<double>(small[axis])));

@@ -1,5 +1,5 @@
-// The checks of resizing and of its gradients that other operators do not share, and their places
-// among the shared checks. Not the checks on memory.
+// The checks of resizing and its gradients, except the checks on memory. Shared checks of all
+// operators run at their places among these checks.
 #include <array>
 #include <cmath>
 #include <string>
@@ -24,7 +24,7 @@ using base::TensorDesc;
 using upsample::PageRules;
 using upsample::Sides;
 
-// The common part of all checks of resizing.
+// What all checks of resizing share.
 class ResizeChecks {
  protected:
   explicit ResizeChecks(const Call& call)
@@ -41,18 +41,18 @@ class ResizeChecks {
   const char* from_name() const { return call_.input_name(0); }
   const char* to_name() const { return call_.output_name(0); }
 
-  // "L"; "H" or "W"; "D", "H" or "W": axis 0, 1, ... of an operator of one, two or three axes.
+  // Returns the name of a spatial axis: "L"; "H" or "W"; "D", "H" or "W" (one, two or three axes).
   const char* AxisName(int axis) const {
     constexpr const char* kNames[] = {"D", "H", "W"};
     return call_.axes() == 1 ? "L" : kNames[3 - call_.axes() + axis];
   }
   std::string ScaleName(int axis) const { return call_.scale_name(static_cast<size_t>(axis)); }
 
-  // `negative`: such scales count as none.
+  // Checks the scales. `negative`: negative scales are allowed and count as not given.
   Status Scales(bool negative) const {
     for (int axis = 0; axis < call_.axes(); ++axis) {
       const double scale = scales_[static_cast<size_t>(axis)];
-      // Not `scale >= 0 || (negative && scale < 0)`: GCC 12 takes a NaN for one below 0 there.
+      // Not `scale >= 0 || (negative && scale < 0)`: GCC 12 takes NaN for less than 0 there.
       if (negative ? !std::isnan(scale) : scale >= 0) continue;
       return refusals_.Refuse(Rule::kAttribute, "{} is {}, but must be {}", ScaleName(axis), scale,
                               negative ? "a number" : "0 (use the sizes) or positive");
@@ -60,7 +60,7 @@ class ResizeChecks {
     return {};
   }
 
-  // Axis `axis` of (N, C, ...) has no extent.
+  // Refuses a tensor whose axis `axis`, counted in (N, C, ...), has no elements.
   Status RefuseEmpty(Rule rule, const char* name, const TensorDesc& tensor, int axis) const {
     return refusals_.Refuse(rule, "{} has shape {}, but {} must be at least 1", name,
                             tensor.shape.ToString(),
@@ -69,7 +69,7 @@ class ResizeChecks {
                                         : AxisName(axis - 2));
   }
 
-  // A tensor of extents `shape` must have the (N, C) of `other`.
+  // Checks that a tensor of extents `shape` has the N and C of `other`. Messages show `said`.
   Status SameBatch(const char* name, const Dims& shape, const Dims& said, const char* other_name,
                    const Dims& other, const Dims& other_said) const {
     for (int axis = 0; axis < 2; ++axis) {
@@ -97,8 +97,8 @@ class ResizeChecks {
   const TensorDesc* to_;
 };
 
-// The checks of nearest, linear, cubic and Lanczos: a function for each group of rows in the page's
-// table, in the table's order.
+// Checks nearest, linear, cubic and Lanczos: one function per group of rows of the page's table, in
+// the table's order.
 class Checker : ResizeChecks {
  public:
   explicit Checker(const Call& call)
@@ -186,12 +186,12 @@ class Checker : ResizeChecks {
     return {};
   }
 
-  // The read tensor has (N, C) of inputSize and, if it is a gradient, the extents of outputSize.
-  // The written tensor has the same N and C, and the extents of the other list.
+  // Checks that the read tensor has N and C of inputSize and, if it is a gradient, the extents of
+  // outputSize. The written tensor must have the same N and C, and the extents of the other list.
   Status Agreement() const {
     const std::vector<int64_t>* const output_size = sized() ? call_.ints(0) : nullptr;
     const Dims input_size = InputSize();
-    const int others = input_size.rank() - call_.axes();  // N and C, if they are there
+    const int others = input_size.rank() - call_.axes();  // N and C, if the list has them
     if (others > 0) PORTACL_RETURN_IF_ERROR(Batch(input_size));
     const auto output_name = [this] { return call_.ints_name(0); };
     if (backward_ && output_size != nullptr) {
@@ -214,22 +214,22 @@ class Checker : ResizeChecks {
     return Fits(output_size->data(), output_name, sides_.out, to_name(), to(), Rule::kOutput);
   }
 
-  // For a gradient that writes a tensor of its image's shape.
+  // Checks a gradient that must have the shape of its function's image.
   Status LikeImage(const TensorDesc& image) const {
     if (ChannelsFirstShape(image) == sides_.in) return {};
     return refusals_.Refuse(Rule::kOutput, "{} has shape {}, but must be like {} {}", to_name(),
                             to().shape.ToString(), call_.input_name(1), image.shape.ToString());
   }
 
-  // inputSize as (N, C, ...), or its spatial extents alone; empty if the call has none.
+  // Returns inputSize as (N, C, ...), or only its spatial extents; empty if the call has none.
   Dims InputSize() const {
     if (!sized() || call_.ints(1) == nullptr) return {};
     const Dims size(call_.ints(1)->data(), static_cast<int>(call_.ints(1)->size()));
     return InputSizeIsChannelsLast() ? ChannelsFirst(size) : size;
   }
 
-  // Pages differ in the order of inputSize for tensors with C last. The page's order counts, unless
-  // the result has exactly the other order's extents.
+  // The vendor's pages differ in the order of inputSize for tensors with C last. The order of the
+  // function's page counts, unless the result has exactly the extents of the other order.
   bool InputSizeIsChannelsLast() const {
     return rules_.input_size_channels_last != InputSizeHasTheOtherOrder() && IsChannelsLast();
   }
@@ -242,7 +242,7 @@ class Checker : ResizeChecks {
     return first != last && last != rules_.input_size_channels_last;
   }
 
-  // "inputSize". For tensors with C last, the order in which the list is read is named too.
+  // Returns "inputSize" for messages; for tensors with C last, also the order in which it was read.
   std::string InputSizeName() const {
     if (!IsChannelsLast() || !backward_) return call_.ints_name(1);
     return fmt::format("{} {}", call_.ints_name(1), OrderName(InputSizeIsChannelsLast()));
@@ -267,7 +267,7 @@ class Checker : ResizeChecks {
     return from().format == base::Format::kNHWC || from().format == base::Format::kNDHWC;
   }
 
-  // Whether the spatial extents of `tensor`, with this `shape`, are equal to a list's extents.
+  // Checks that the spatial extents of `tensor`, with the shape `shape`, are the list's extents.
   template <class Name>
   Status Fits(const int64_t* extents, const Name& list, const Dims& shape, const char* name,
               const TensorDesc& tensor, Rule rule) const {
@@ -279,7 +279,7 @@ class Checker : ResizeChecks {
     return {};
   }
 
-  // The page's limits that portacl refuses, and windows without end.
+  // Checks the page's limits that portacl enforces, and refuses scales with infinite windows.
   Status Ratios() const {
     const bool antialias = upsample::Antialias(call_);
     for (int axis = 0; axis < call_.axes(); ++axis) {
@@ -337,11 +337,11 @@ class Checker : ResizeChecks {
 
 constexpr int64_t kLimit = 50;  // the documents' largest ratio of extents
 
-// The differences of the newest pages.
+// Rules of the vendor's newest pages that differ from the older pages.
 struct NewestRules {
-  bool negative_scales = false;  // count as none
-  bool growth = false;           // the limit is for output / input, on every axis
-  bool exact_sizes = false;      // outputSize and inputSize are the extents, whatever the scales
+  bool negative_scales = false;  // negative scales count as not given
+  bool growth = false;           // limits output / input, on every axis
+  bool exact_sizes = false;      // outputSize and inputSize must be the extents, for any scales
   bool full = false;             // no tensor may be empty
   upsample::PageLimits limits = {};
 };
@@ -376,10 +376,10 @@ NewestRules NewestRulesOf(const Call& call) {
 struct Side {
   const char* name;
   const TensorDesc* desc;
-  Rule rule;  // broken if it does not fit
+  Rule rule;  // the rule that a wrong shape breaks
 };
 
-// A function for each group of rows of the documents' tables, in their order.
+// One function per group of rows of the documents' tables, in their order.
 class NearestExactChecker : ResizeChecks {
  public:
   explicit NearestExactChecker(const Call& call)
@@ -400,8 +400,8 @@ class NearestExactChecker : ResizeChecks {
     return ForwardShapes();
   }
 
-  // The function of the native API follows the gradient's rules: its output takes the place of
-  // gradOutput, its input the place of gradInput.
+  // The native API's forward function follows the gradient's rules: its output takes the place of
+  // gradOutput, its input takes the place of gradInput.
   Status Backward() {
     PORTACL_RETURN_IF_ERROR(shared_.Tensors());
     PORTACL_RETURN_IF_ERROR(Extents());
@@ -417,7 +417,7 @@ class NearestExactChecker : ResizeChecks {
  private:
   int rank() const { return axes_ + 2; }
 
-  // Formats are looked at later: one that is not taken moves no axes.
+  // Formats are checked later. Here a format that is not accepted leaves the axes as they are.
   Status Extents() {
     const FormatWords& formats = FormatsOf(call_.signature());
     for (const bool large : {true, false}) {
@@ -456,7 +456,7 @@ class NearestExactChecker : ResizeChecks {
                             from().shape.ToString());
   }
 
-  // out is (N, C) of self and outputSize, whatever the format says of the order of axes.
+  // Checks that out has N and C of self and the extents of outputSize, in any order of axes.
   Status ForwardShapes() const {
     const std::vector<int64_t>& size = *call_.ints(0);
     const Dims in = ChannelsFirstShape(from());
@@ -474,7 +474,7 @@ class NearestExactChecker : ResizeChecks {
         Dims(size.data(), axes_).ToString(), wanted.ToString());
   }
 
-  // 1D: gradInput at most 50 times gradOutput; 2D: the other way round, per axis; 3D: none.
+  // 1D: gradInput is at most 50 times gradOutput. 2D: the reverse, on each axis. 3D: no limit.
   Status Limits() const {
     const bool shrinks = axes_ == 1 && !newest_.growth;
     if (call_.surface() != Surface::kAclnn || (axes_ == 3 && !newest_.growth)) return {};
@@ -483,7 +483,7 @@ class NearestExactChecker : ResizeChecks {
       const int64_t out = grad_output_[axis];
       const int64_t larger = shrinks ? in : out;
       const int64_t smaller = shrinks ? out : in;
-      // larger <= 50 * smaller, without overflow.
+      // Tests larger <= 50 * smaller, without overflow.
       if (larger / kLimit < smaller || (larger / kLimit == smaller && larger % kLimit == 0)) {
         continue;
       }
@@ -519,13 +519,13 @@ class NearestExactChecker : ResizeChecks {
   const NewestRules newest_;
   const bool backward_;
   Side large_{}, small_{};
-  Dims grad_output_, grad_input_;  // N, C, ... whatever the format says of the order of axes
+  Dims grad_output_, grad_input_;  // (N, C, ...), for any format
 };
 
 }  // namespace
 
 Status CheckUpsample(const Call& call) {
-  const runtime::FpEnvironment environment;  // of a subnormal scale or NaN the caller's differs
+  const runtime::FpEnvironment environment;  // the caller's may treat subnormals or NaN otherwise
   if (resize::Is(call)) return resize::Check(call);
   return Checker(call).Run();
 }

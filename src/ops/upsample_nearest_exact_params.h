@@ -9,8 +9,8 @@
 
 namespace portacl::ops {
 
-// The index map of one axis. `in` is the side of the forward input and of gradInput, `out` the side
-// of the forward output and of gradOutput. src(o) never decreases, so the sources of i are a range:
+// The index map of one axis. `in` is the extent of the forward input and of gradInput; `out` is the
+// extent of the forward output and of gradOutput. src(o), the source of o, never decreases. So the
 //   src(o) == i  <=>  begin[i] <= o < begin[i + 1],  begin[0] == 0, begin[in] == out.
 struct NearestAxis {
   int64_t in = 1;
@@ -19,8 +19,8 @@ struct NearestAxis {
   int64_t ratio = 0;  // k if begin[i] == k * i for every i (checked against the table), else 0
 };
 
-// (N, C, D, H, W); operators of fewer axes have D = 1 and H = 1. Strides in elements, any sign; 0
-// only in `from`. Arrays hold N, C, H and W; D has its own.
+// Tensors are (N, C, D, H, W); operators of fewer axes have D = 1 and H = 1. Strides are in
+// elements, of any sign; 0 only in `from`. Arrays hold N, C, H and W; D has its own members.
 struct NearestParams {
   base::DType dtype = base::DType::kFloat;
   int64_t n = 0;
@@ -36,12 +36,12 @@ struct NearestParams {
   int64_t to_depth_stride = 0;
 };
 
-// From the input (n, c, d.in, h.in, w.in) to the output (n, c, d.out, h.out, w.out).
+// Reads the input (n, c, d.in, h.in, w.in); writes the output (n, c, d.out, h.out, w.out).
 struct UpsampleNearestExactParams : NearestParams {};
 
-// From gradOutput, which has the output's shape, to gradInput. gradInput[n, c, k, i, j] = sum of
-// gradOutput[n, c, od, oh, ow] over od in the sources of k, oh of i, ow of j. The sum is
-// made in row-major (od, oh, ow) order from +0, in float (double for double), and rounded once.
+// Reads gradOutput (the output's shape); writes gradInput. gradInput[n, c, k, i, j] = sum of
+// gradOutput[n, c, od, oh, ow] over all od whose source is k, oh whose source is i, ow whose source
+// is j, in row-major order from +0, in float (double for double), rounded once.
 struct UpsampleNearestExactBackwardParams : NearestParams {};
 
 }  // namespace portacl::ops

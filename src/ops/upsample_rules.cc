@@ -1,4 +1,4 @@
-// The pages of the resizing functions, row by row, and the meaning of a call.
+// The rules of the vendor's pages on resizing, one row per function, and the meaning of a call.
 #include "ops/upsample_rules.h"
 
 #include <fmt/format.h>
@@ -23,7 +23,7 @@ struct PageRow {
 };
 
 // Defaults of a row, and of functions without a row: no tensor may be empty, negative scales count
-// as none, no limits.
+// as not given, and there are no limits.
 constexpr PageRow kPages[] = {
     {&signatures::aclnnUpsampleNearest1d, {.limits = {.longest_wide = k24Bits - 1}}},
     {&signatures::aclnnUpsampleNearest1dV2,
@@ -66,9 +66,9 @@ ResampleMode ResampleModeOf(const Call& call) {
   return Antialias(call) ? ResampleMode::kAntialiasedLinear : ResampleMode::kLinear;
 }
 
-// ---- the pages' largest extents, numbers of rows and of bytes -----------------------------------
+// ---- the pages' limits: extents, bytes, rows ----------------------------------------------------
 
-// Products of extents, in double: they may pass 2^63.
+// Returns a product of extents, in double because it may pass 2^63.
 double Product(const Dims& shape, int from, int to) {
   double product = 1;
   for (int axis = from; axis < to; ++axis) product *= static_cast<double>(shape[axis]);
@@ -89,7 +89,7 @@ std::string TooLong(const PageLimits& limits, const Dims& shape, DType dtype) {
   return {};
 }
 
-// The numbers of elements that the page counts together.
+// Returns the number of elements that the page's limit of 60 GiB counts.
 double Counted(Reach reach, const Dims& in, const Dims& out, bool backward) {
   const Dims& read = backward ? out : in;
   const Dims& written = backward ? in : out;
@@ -122,7 +122,7 @@ std::string TooLarge(Reach reach, const Dims& in, const Dims& out, bool backward
       in_float ? " in float" : "", bytes / kGiB);
 }
 
-// The rows of the read tensor, and the planes of a written volume.
+// Refuses too many rows of the read tensor, or too large planes of a written volume.
 std::string TooMany(Reach reach, const Dims& in, const Dims& out, bool backward) {
   constexpr double k2To31 = int64_t{1} << 31;
   if (reach == Reach::kAny || reach == Reach::kSixteens) return {};
