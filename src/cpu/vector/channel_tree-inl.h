@@ -1,6 +1,6 @@
-// The tree: the order in which 16 channels are added up, for the gradient of a sampling point
-// (SumLanes() of ref/lane_tree.h). Between the
-// vectors of a block it is SumTree(), inside a vector StoreTreeSums(). Per target.
+// The tree: the order in which the channels of a block are added up for gridGrad, as by SumLanes()
+// of ref/lane_tree.h. SumTree() adds the vectors of a block, StoreTreeSums() adds the lanes of a
+// vector. Per target.
 #if defined(PORTACL_CPU_CHANNEL_TREE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef PORTACL_CPU_CHANNEL_TREE_INL_H_
 #undef PORTACL_CPU_CHANNEL_TREE_INL_H_
@@ -15,8 +15,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace portacl::cpu::HWY_NAMESPACE {
 
-// The tree over kCount of kLeaves terms from kFirst on, kStep apart. term(i, sums...) computes term
-// i of each sum.
+// Adds terms by the tree: kCount of kLeaves terms, from kFirst on, kStep apart. term(i, sums...)
+// computes term i of each sum.
 template <int kCount, int kLeaves, int kFirst, int kStep, class Term, class... V>
 HWY_INLINE void SumTree(const Term& term, V&... sums) {
   if constexpr (kStep == kLeaves) {
@@ -32,8 +32,8 @@ HWY_INLINE void SumTree(const Term& term, V&... sums) {
   }
 }
 
-// Sums a block's lanes of x and of y by the tree (lane i + lane i + N/2, halving) and
-// stores the two totals.
+// Adds the lanes of x and of y by the tree: lane i + lane i + N/2, then halves again. Stores both
+// totals.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE void StoreTreeSums(D d, V x, V y, hn::TFromD<D>* HWY_RESTRICT to) {
   using F = hn::TFromD<D>;

@@ -26,8 +26,8 @@
 
 #include <hwy/detect_targets.h>
 
-// True while compiling for one of our targets. Highway also compiles its static target (scalar code
-// on x86 without -march), and code for it must be left out: src/ref serves such machines.
+// True while the compiler compiles for one of portacl's targets. Highway also compiles its static
+// target, on x86 without -march scalar code: that is left out, and src/ref serves such machines.
 #define PORTACL_HWY_TARGET                                                       \
   (HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_NEON || \
    HWY_TARGET == HWY_SVE)
@@ -60,12 +60,12 @@
 // Behind the parameters of a lambda that must become part of the function around it.
 #define PORTACL_INLINE_LAMBDA HWY_ATTR __attribute__((always_inline))
 
-// Files that compile for long are compiled twice, each time for two of the four element types
-// (PORTACL_SPLIT_BY_ELEMENT in cmake/library.cmake). Such a file of a path ends with
+// Files that take long are compiled twice, each time for two of the four element types
+// (PORTACL_SPLIT_BY_ELEMENT in cmake/library.cmake). If such a file holds a path, it ends with
 //
 //   // Not in an anonymous namespace.
 //   template <class T> void RunElements(const Params&, const Plan&, void* workspace) { ... }
-//   PORTACL_PATH_OF_ELEMENTS(Params, Plan)  // RunPath(), which calls it
+//   PORTACL_PATH_OF_ELEMENTS(Params, Plan)  // RunPath(), which calls RunElements()
 #ifdef PORTACL_ELEMENTS_OF_16_BITS
 #define PORTACL_OF_ELEMENTS(Declaration, ...)                                \
   extern template Declaration(float __VA_OPT__(, ) __VA_ARGS__);             \
@@ -94,7 +94,7 @@
 #include "base/dispatch.h"
 #include "cpu/machine/machine.h"
 
-// Includes HWY_TARGET_INCLUDE, and thereby this file, once for every target but the static one.
+// Includes HWY_TARGET_INCLUDE, and so this file, once for every target but the static one.
 #include <hwy/foreach_target.h>
 
 #endif  // PORTACL_CPU_HIGHWAY_H_
@@ -103,8 +103,8 @@
 #include <hwy/highway.h>
 
 // Defines the kernels that ops/listed_kernels.h declares for an operator, best target first. `Plan`
-// and `Run` are functions of each target's namespace, as base::KernelOf wants them; to be used
-// outside of all namespaces. Expands to nothing but once.
+// and `Run` are functions in each target's namespace; base::KernelOf says which. Use it outside of
+// all namespaces. It expands once; for other targets it is empty.
 #undef PORTACL_KERNELS
 #if HWY_ONCE
 #define PORTACL_KERNELS(Name, Plan, Run)                                   \

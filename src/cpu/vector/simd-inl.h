@@ -1,13 +1,13 @@
-// SIMD helpers of the CPU kernels: element types in memory <-> vectors of the compute type, partial
-// vectors without over-reads, de-interleaving loads, two-vector lookups. Per target.
+// Vectors for the CPU kernels: converts elements in memory to the compute type and back, loads and
+// stores partial vectors without over-reads, de-interleaves, and looks up lanes. Per target.
 //
 // Element type T in memory      compute type        vector `d`
 //   float                       float               ScalableTag<float>
 //   Float16, BFloat16           float               ScalableTag<float>
 //   double                      double              ScalableTag<double>
 //
-// Conversions have the bits of base/half.h (a NaN may keep another payload): subnormals kept, one
-// rounding to nearest even. They rely on the caller's FpEnvironment (runtime/parallel.h).
+// Conversions give the bits of base/half.h: they keep subnormals and round once, to nearest even.
+// Only a NaN may keep another payload. They need the caller's FpEnvironment (runtime/parallel.h).
 #if defined(PORTACL_CPU_SIMD_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef PORTACL_CPU_SIMD_INL_H_
 #undef PORTACL_CPU_SIMD_INL_H_
@@ -30,24 +30,24 @@ namespace portacl::cpu::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// hn::Lanes as a number that extents can be compared with.
+// Returns hn::Lanes as a signed number, to compare with extents.
 template <class D>
 HWY_INLINE int64_t Length(D d) {
   return static_cast<int64_t>(hn::Lanes(d));
 }
 
-// The full-width vector tag of T's arithmetic.
+// The tag of full vectors of T's compute type.
 template <class T>
 using ComputeTag = hn::ScalableTag<base::ComputeType<T>>;
 
-// The unsigned integer with T's bits.
+// The unsigned integer type of T's size.
 template <class T>
 using BitsOf = std::conditional_t<sizeof(T) == 2, uint16_t,
                                   std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>>;
 
 // ---- partial vectors of plain lanes -------------------------------------------------------------
 
-// True if masked loads and stores of `bytes`-sized lanes do not touch the masked-out memory.
+// Whether masked loads and stores of kBytes-sized lanes leave masked-out memory untouched.
 template <size_t kBytes>
 constexpr bool MaskedMemoryIsSafe() {
 #if HWY_IS_ASAN || HWY_IS_MSAN
@@ -57,13 +57,13 @@ constexpr bool MaskedMemoryIsSafe() {
 #endif
 }
 
-// At least Lanes(d): of scalable vectors narrowed to 2 bytes, Highway's MaxLanes is half of them.
+// Returns at least Lanes(d). For SVE vectors narrowed to 2 bytes, MaxLanes is only half of that.
 template <class D>
 constexpr size_t LanesAtMost(D d) {
   return hn::MaxLanes(d) * (HWY_HAVE_SCALABLE && sizeof(hn::TFromD<D>) == 2 ? 2 : 1);
 }
 
-// The first n <= Lanes(d) lanes from memory, the rest zero. Reads nothing beyond them.
+// Loads the first n <= Lanes(d) lanes; the rest is 0. Reads no memory behind them.
 template <class D, class T = hn::TFromD<D>>
 HWY_INLINE hn::Vec<D> LoadFirst(D d, const T* HWY_RESTRICT from, size_t n) {
   if constexpr (MaskedMemoryIsSafe<sizeof(T)>()) {
@@ -76,7 +76,7 @@ HWY_INLINE hn::Vec<D> LoadFirst(D d, const T* HWY_RESTRICT from, size_t n) {
   }
 }
 
-// Stores the first n <= Lanes(d) lanes. Writes nothing beyond them.
+// Stores the first n <= Lanes(d) lanes. Writes no memory behind them.
 template <class D, class T = hn::TFromD<D>>
 HWY_INLINE void StoreFirst(hn::Vec<D> v, D d, T* HWY_RESTRICT to, size_t n) {
   if constexpr (MaskedMemoryIsSafe<sizeof(T)>()) {
@@ -90,14 +90,14 @@ HWY_INLINE void StoreFirst(hn::Vec<D> v, D d, T* HWY_RESTRICT to, size_t n) {
 
 // ---- bfloat16 in the upper half of 32-bit lanes -------------------------------------------------
 
-// 32-bit lanes; the upper 16 bits are v rounded to bfloat16, the lower 16 bits garbage.
+// Rounds v to bfloat16 in the upper 16 bits of each 32-bit lane. The lower bits are undefined.
 template <class DF, class DU = hn::RebindToUnsigned<DF>>
 HWY_INLINE hn::Vec<DU> RoundToBFloat16(DF df, hn::Vec<DF> v) {
   const DU du;
   const auto bits = hn::BitCast(du, v);
   const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(du, 1));
   const auto rounded = hn::Add(hn::Add(bits, hn::Set(du, 0x7FFF)), odd);
-  const auto quiet = hn::Or(bits, hn::Set(du, 0x00400000));  // rounding may overflow a NaN
+  const auto quiet = hn::Or(bits, hn::Set(du, 0x00400000));  // not rounded: a NaN may overflow
   const auto finite = hn::RebindMask(du, hn::Eq(v, v));
   static_cast<void>(df);
   return hn::IfThenElse(finite, rounded, quiet);
@@ -105,7 +105,7 @@ HWY_INLINE hn::Vec<DU> RoundToBFloat16(DF df, hn::Vec<DF> v) {
 
 // ---- one vector of elements ---------------------------------------------------------------------
 
-// What a vector of Lanes(d) elements of type T looks like in memory.
+// The tag of Lanes(d) elements of type T in memory.
 template <class T, class D>
 using MemoryTag = std::conditional_t<
     std::is_same_v<T, base::Float16>, hn::Rebind<hwy::float16_t, D>,
@@ -129,7 +129,7 @@ HWY_INLINE hn::Vec<MemoryTag<T, D>> Narrow(D d, hn::Vec<D> v) {
   if constexpr (std::is_same_v<T, base::Float16>) {
     return hn::DemoteTo(dm, v);
   } else if constexpr (std::is_same_v<T, base::BFloat16>) {
-    const hn::RebindToSigned<D> di;  // DemoteTo saturates; values below 2^16 pass unchanged
+    const hn::RebindToSigned<D> di;  // DemoteTo saturates; values below 2^16 stay
     return hn::DemoteTo(dm, hn::BitCast(di, hn::ShiftRight<16>(RoundToBFloat16(d, v))));
   } else {
     return v;
@@ -145,16 +145,16 @@ HWY_INLINE hn::TFromD<MemoryTag<T, D>>* MemoryLanes(D, T* p) {
   return reinterpret_cast<hn::TFromD<MemoryTag<T, D>>*>(p);
 }
 
-// Lanes(d) elements, any alignment.
+// Loads Lanes(d) elements of any alignment, widened.
 template <class D, class T>
 HWY_INLINE hn::Vec<D> LoadWide(D d, const T* from) {
   return Widen<T>(d, hn::LoadU(MemoryTag<T, D>(), MemoryLanes(d, from)));
 }
 
-// The first n <= Lanes(d) elements, the rest zero. Reads nothing beyond them.
+// Loads the first n <= Lanes(d) elements, widened; the rest is 0. Reads no memory behind them.
 template <class D, class T>
 HWY_INLINE hn::Vec<D> LoadWideFirst(D d, const T* from, size_t n) {
-  if constexpr (std::is_same_v<T, base::Float16>) {  // masks of float16_t lanes do not exist
+  if constexpr (std::is_same_v<T, base::Float16>) {  // float16_t lanes have no masks
     const hn::Rebind<uint16_t, D> du;
     const auto bits = LoadFirst(du, reinterpret_cast<const uint16_t*>(from), n);
     return hn::PromoteTo(d, hn::BitCast(MemoryTag<T, D>(), bits));
@@ -163,13 +163,13 @@ HWY_INLINE hn::Vec<D> LoadWideFirst(D d, const T* from, size_t n) {
   }
 }
 
-// Rounds each lane once and stores Lanes(d) elements, any alignment.
+// Rounds each lane once and stores Lanes(d) elements of any alignment.
 template <class D, class T>
 HWY_INLINE void StoreNarrow(hn::Vec<D> v, D d, T* to) {
   hn::StoreU(Narrow<T>(d, v), MemoryTag<T, D>(), MemoryLanes(d, to));
 }
 
-// Stores the first n <= Lanes(d) elements. Writes nothing beyond them.
+// Rounds and stores the first n <= Lanes(d) elements. Writes no memory behind them.
 template <class D, class T>
 HWY_INLINE void StoreNarrowFirst(hn::Vec<D> v, D d, T* to, size_t n) {
   if constexpr (std::is_same_v<T, base::Float16>) {
@@ -182,8 +182,8 @@ HWY_INLINE void StoreNarrowFirst(hn::Vec<D> v, D d, T* to, size_t n) {
 
 // ---- lookups ------------------------------------------------------------------------------------
 
-// Lane i of the result is lane index[i] of the 2 * Lanes(d) lanes lo, hi; index lanes are in
-// [0, 2 * Lanes(d)). On AVX-512 one instruction.
+// Returns in lane i lane index[i] of the vectors lo and hi, which have 2 * Lanes(d) lanes. 0 <=
+// index[i] < 2 * Lanes(d). One instruction on AVX-512.
 template <class D, class DI = hn::RebindToSigned<D>>
 HWY_INLINE hn::Vec<D> Lookup2(D d, hn::Vec<D> lo, hn::Vec<D> hi, hn::Vec<DI> index) {
 #if HWY_TARGET == HWY_AVX3
@@ -213,7 +213,7 @@ HWY_INLINE hn::Vec<D> Lookup2(D d, hn::Vec<D> lo, hn::Vec<D> hi, hn::Vec<DI> ind
 
 // ---- de-interleaving loads ----------------------------------------------------------------------
 
-// Of 2 * Lanes(d) consecutive elements: lane i of p<t> becomes element 2 i + t.
+// Loads 2 * Lanes(d) consecutive elements: lane i of p<t> gets element 2 i + t.
 template <class D, class T, class V = hn::Vec<D>>
 HWY_INLINE void LoadDeinterleaved2(D d, const T* from, V& p0, V& p1) {
   if constexpr (std::is_same_v<T, base::BFloat16>) {
@@ -233,9 +233,9 @@ HWY_INLINE void LoadDeinterleaved2(D d, const T* from, V& p0, V& p1) {
 
 #if HWY_ARCH_X86
 
-// How to collect the values t, t + 3, t + 6, ... of three vectors v0, v1, v2 of kLanes lanes.
-// Because 3 and kLanes are coprime, these values are in kLanes different lanes: two blends collect
-// them into one vector, one permutation puts them in order.
+// Constants to collect the values t, t + 3, t + 6, ... of three vectors of kLanes lanes. 3 and
+// kLanes are coprime, so these values are in kLanes different lanes. Two blends collect them in one
+// vector, and one permutation orders them.
 //
 //   kLanes = 4, t = 1   v0: 0 [1] 2 3   v1: [4] 5 6 [7]   v2: 8 9 [10] 11
 //                       collected: 4 1 10 7   ordered: 1 4 7 10
@@ -248,7 +248,7 @@ struct Phase3 {
       order[i] = static_cast<TI>(lane);
       in_v0[lane] = value < kLanes ? TI{-1} : TI{0};
       in_v2[lane] = value >= 2 * kLanes ? TI{-1} : TI{0};
-      // With two-vector lookups instead: first of v0 and v1, then of that result and v2.
+      // Or with two lookups: first in v0 and v1, then in the result and v2.
       first[i] = static_cast<TI>(value % (2 * kLanes));
       second[i] = static_cast<TI>(value < 2 * kLanes ? i : value - kLanes);
     }
@@ -277,7 +277,7 @@ HWY_INLINE V CollectPhase3(D d, V v0, V v1, V v2) {
 
 #endif  // HWY_ARCH_X86
 
-// Of 3 * Lanes(d) consecutive elements: lane i of p<t> becomes element 3 i + t.
+// Loads 3 * Lanes(d) consecutive elements: lane i of p<t> gets element 3 i + t.
 template <class D, class T, class V = hn::Vec<D>>
 HWY_INLINE void LoadDeinterleaved3(D d, const T* from, V& p0, V& p1, V& p2) {
 #if HWY_ARCH_X86
@@ -298,11 +298,11 @@ HWY_INLINE void LoadDeinterleaved3(D d, const T* from, V& p0, V& p1, V& p2) {
 #endif
 }
 
-// Of 4 * Lanes(d) consecutive elements: lane i of p<t> becomes element 4 i + t.
+// Loads 4 * Lanes(d) consecutive elements: lane i of p<t> gets element 4 i + t.
 template <class D, class T, class V = hn::Vec<D>>
 HWY_INLINE void LoadDeinterleaved4(D d, const T* from, V& p0, V& p1, V& p2, V& p3) {
   if constexpr (std::is_same_v<T, base::BFloat16>) {
-    // Pairs of elements in 32-bit lanes: the even pairs hold phases 0 and 1, the odd 2 and 3.
+    // Pairs of elements share 32-bit lanes: even pairs have phases 0 and 1, odd pairs 2 and 3.
     const hn::RebindToUnsigned<D> du;
     const hn::Repartition<uint16_t, D> du16;
     const auto* bits = reinterpret_cast<const uint16_t*>(from);
@@ -328,25 +328,25 @@ HWY_INLINE void LoadDeinterleaved4(D d, const T* from, V& p0, V& p1, V& p2, V& p
 
 // ---- streaming stores ---------------------------------------------------------------------------
 
-// Full vectors at this alignment may be stored past the caches.
+// Full vectors with this alignment, in bytes, may be stored past the caches.
 inline constexpr size_t kStreamAlignment = 64;
 
-// True if `count` elements at `to` may be streamed. Checked for all widths alike: narrower vectors
-// need less alignment, so a mistake would otherwise show on wide vectors only.
+// Whether `count` elements at `to` may be streamed. The rule is the same for all targets: otherwise
+// narrow vectors would hide a mistake that wide vectors show.
 template <class T>
 bool IsStreamAligned(const T* to, size_t count) {
   return reinterpret_cast<uintptr_t>(to) % std::min(kStreamAlignment, count * sizeof(T)) == 0;
 }
 
-// Rounds and stores 2 * Lanes(d) elements that follow each other. `stream`: past the caches; then
-// `to` must have kStreamAlignment, or the alignment of two vectors if these are smaller, and the
-// caller ends its task with hwy::FlushStream().
+// Rounds v0 and v1 and stores their 2 * Lanes(d) elements behind each other. `stream`: past the
+// caches. Then `to` must have kStreamAlignment, or the size of the elements as its alignment if
+// that is smaller. The caller must end its task with hwy::FlushStream().
 template <class D, class T>
 HWY_INLINE void StoreNarrow2(hn::Vec<D> v0, hn::Vec<D> v1, D d, T* to, bool stream) {
 #if HWY_ARCH_X86
   HWY_DASSERT(!stream || IsStreamAligned(to, 2 * hn::Lanes(d)));
   if constexpr (sizeof(T) == 2) {
-    // One store of 2 * Lanes(d) 16-bit lanes.
+    // Stores 2 * Lanes(d) 16-bit lanes at once.
     const hn::Repartition<uint16_t, D> du16;
     hn::Vec<decltype(du16)> both;
     if constexpr (std::is_same_v<T, base::BFloat16>) {
@@ -375,7 +375,7 @@ HWY_INLINE void StoreNarrow2(hn::Vec<D> v0, hn::Vec<D> v1, D d, T* to, bool stre
   StoreNarrow(v1, d, to + hn::Lanes(d));
 }
 
-// The same for Lanes(d) elements that begin a line; past the caches if they fill it.
+// The same for Lanes(d) elements at the start of a line; streams only if they fill the line.
 template <class D, class T>
 HWY_INLINE void StoreNarrowLine(hn::Vec<D> v, D d, T* to, bool stream) {
 #if HWY_ARCH_X86
@@ -390,13 +390,13 @@ HWY_INLINE void StoreNarrowLine(hn::Vec<D> v, D d, T* to, bool stream) {
 
 // ---- runs of elements ---------------------------------------------------------------------------
 
-// memset: at -O2 the compiler writes a fill of floats one by one.
+// Sets `count` elements to 0 by memset(): at -O2 compilers would store floats one by one.
 template <class F>
 void Clear(F* from, int64_t count) {
   std::memset(static_cast<void*>(from), 0, static_cast<size_t>(count) * sizeof(F));
 }
 
-// Copies elements that lie `step` apart, widened.
+// Copies and widens `count` elements that lie `step` apart.
 template <class T, class F>
 HWY_INLINE void ReadRun(const T* from, int64_t step, int64_t count, F* to) {
   const hn::ScalableTag<F> d;
@@ -406,7 +406,7 @@ HWY_INLINE void ReadRun(const T* from, int64_t step, int64_t count, F* to) {
   }
   for (; i < count; ++i) to[i] = base::Widen(from[i * step]);
 }
-// The reverse: rounds each once.
+// Copies `count` elements to places `step` apart; rounds each once.
 template <class T, class F>
 HWY_INLINE void WriteRun(const F* from, int64_t count, T* to, int64_t step) {
   const hn::ScalableTag<F> d;
@@ -419,7 +419,7 @@ HWY_INLINE void WriteRun(const F* from, int64_t count, T* to, int64_t step) {
 
 // ---- constants ----------------------------------------------------------------------------------
 
-// Calls use(integral_constant) with `count`, which is from kLeast to kMost.
+// Calls use(integral_constant) with `count` as a constant; kLeast <= count <= kMost.
 template <int kLeast, int kMost, class Use>
 HWY_INLINE void WithCount(int64_t count, const Use& use) {
   if constexpr (kLeast < kMost) {

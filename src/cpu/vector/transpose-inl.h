@@ -1,5 +1,5 @@
-// Planar memory <-> pixel-major scratch: square transposes in registers, and the row copies of the
-// slabs (grid_sampler_2d_backward_strip-inl.h) built on them. Per target.
+// Copies planar memory to pixel-major scratch (slabs, for example) and back, by square transposes
+// in registers. Per target.
 //
 //   planar:  channel c of pixel x at  base + c * channel_stride + x * pixel_stride   (type T)
 //   pixels:  pixel x at               base + x * step, `L` lanes, missing channels 0 (compute type)
@@ -23,8 +23,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace portacl::cpu::HWY_NAMESPACE {
 
-// Vectors of a fixed number of lanes, a power of two: at most `L` and at most a register. On Arm
-// 128 bits, even if SVE's registers are longer: the transposes and trees need a known length.
+// Vectors of a fixed length: `L` lanes if a register holds them, else a register. On Arm they have
+// 128 bits, even if SVE has more, because transposes and trees need a known length.
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
 inline constexpr int kBlockBytes = HWY_MAX_BYTES < 64 ? HWY_MAX_BYTES : 64;
 #else
@@ -38,8 +38,8 @@ using BlockTag = hn::CappedTag<F, static_cast<size_t>(kBlockLanes<F, L>)>;
 
 // ---- unrolling ----------------------------------------------------------------------------------
 
-// body(integral_constant 0), ..., body(N - 1). At -O2 compilers do not unroll such loops, and leave
-// an array's vectors in memory: four times slower.
+// Calls body(integral_constant 0), ..., body(N - 1). At -O2 compilers do not unroll such loops, and
+// would keep an array of vectors in memory: four times slower.
 template <class Body, size_t... kIndex>
 HWY_INLINE void UnrollOver(const Body& body, std::index_sequence<kIndex...>) {
   (body(std::integral_constant<size_t, kIndex>()), ...);
@@ -51,7 +51,7 @@ HWY_INLINE void Unroll(const Body& body) {
 
 // ---- square transposes --------------------------------------------------------------------------
 
-// Transposes each 128-bit column of four float vectors.
+// Transposes the 4 x 4 floats in each 128-bit column of four vectors.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE void TransposeIn128(D d, V& a, V& b, V& c, V& e) {
   const hn::Repartition<double, D> dw;
@@ -66,7 +66,7 @@ HWY_INLINE void TransposeIn128(D d, V& a, V& b, V& c, V& e) {
   e = hn::BitCast(d, hn::InterleaveUpper(dw, ab_hi, ce_hi));
 }
 
-// Transposes each 128-bit column of two double vectors.
+// Transposes the 2 x 2 doubles in each 128-bit column of two vectors.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE void TransposeIn128(D d, V& a, V& b) {
   const V lower = hn::InterleaveLower(d, a, b);
@@ -75,7 +75,7 @@ HWY_INLINE void TransposeIn128(D d, V& a, V& b) {
 }
 
 #if HWY_TARGET == HWY_AVX3
-// 128-bit blocks [a_i, a_j, b_k, b_l] as chosen by the immediate.
+// Returns the 128-bit blocks a_i, a_j, b_k, b_l; kBlocks encodes i, j, k, l.
 template <int kBlocks>
 HWY_INLINE hn::Vec<BlockTag<float, 16>> PickBlocks(hn::Vec<BlockTag<float, 16>> a,
                                                    hn::Vec<BlockTag<float, 16>> b) {
@@ -89,8 +89,8 @@ HWY_INLINE hn::Vec<BlockTag<double, 8>> PickBlocks(hn::Vec<BlockTag<double, 8>> 
 #endif
 
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
-// Transposes the NB x NB matrix of 128-bit blocks in v[i], v[i + kStep], ...: NB vectors of NB
-// blocks.
+// Transposes a matrix of 128-bit blocks: its rows are the vectors v[i], v[i + kStep], ..., and it
+// has as many rows as blocks in a row.
 template <size_t i, size_t kStep, class D, size_t N>
 HWY_INLINE void TransposeBlocks(D d, hn::Vec<D> (&v)[N]) {
   if constexpr (N == 2 * kStep) {
@@ -116,7 +116,7 @@ HWY_INLINE void TransposeBlocks(D d, hn::Vec<D> (&v)[N]) {
 #endif
 }
 
-// v is N x N, N = Lanes(d). First inside the 128-bit blocks, then the matrix of blocks.
+// Transposes N x N lanes, N = Lanes(d): first in 128-bit blocks, then the matrix of blocks.
 template <class D, size_t N>
 HWY_INLINE void Transpose(D d, hn::Vec<D> (&v)[N]) {
   constexpr size_t kIn128 = 16 / sizeof(hn::TFromD<D>);
@@ -132,7 +132,7 @@ HWY_INLINE void Transpose(D d, hn::Vec<D> (&v)[N]) {
 }
 #endif
 
-// Loads row i with load(i), i < N = Lanes(d), and hands row j of the transpose to store(j, row).
+// Loads row i by load(i), i < Lanes(d), and gives row j of the transpose to store(j, row).
 template <class D, class LoadRow, class StoreRow>
 HWY_INLINE void TransposeRows(D d, const LoadRow& load, const StoreRow& store) {
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
@@ -141,7 +141,7 @@ HWY_INLINE void TransposeRows(D d, const LoadRow& load, const StoreRow& store) {
   Unroll<N>([&](auto i) PORTACL_INLINE_LAMBDA { v[i] = load(i); });
   Transpose(d, v);
   Unroll<N>([&](auto i) PORTACL_INLINE_LAMBDA { store(i, v[i]); });
-#else  // scalable vectors cannot be array elements
+#else  // SVE's vectors cannot be elements of an array
   if constexpr (sizeof(hn::TFromD<D>) == 4) {
     auto a = load(0);
     auto b = load(1);
@@ -164,7 +164,7 @@ HWY_INLINE void TransposeRows(D d, const LoadRow& load, const StoreRow& store) {
 
 // ---- planar -> pixels ---------------------------------------------------------------------------
 
-// A row or chunk of pixels in planar memory.
+// Some pixels of a row in planar memory, all their channels.
 template <class T>
 struct Planar {
   T* base;
@@ -172,10 +172,10 @@ struct Planar {
   int64_t pixel_stride;
   int64_t channels;  // 1 to L
   int64_t pixels;
-  bool stream = false;  // written past the caches if lines are whole; ends with FlushStream()
+  bool stream = false;  // past the caches if lines are whole; ends with FlushStream()
 };
 
-// A pixel's L lanes in scratch are followed by nothing, or by L lanes to clear ([in | gi]).
+// Memory behind a pixel's L lanes in scratch: left as it is, or L lanes to clear.
 enum class Beside { kNothing, kZeros };
 
 template <class T, int L, Beside kBeside, class F = base::ComputeType<T>>
@@ -190,7 +190,7 @@ void ReadPixelsScalar(const Planar<const T>& from, int64_t first, F* to, int64_t
   }
 }
 
-// One N x N tile: channels c0.. (`channels` of them in memory), pixels x0.. (`pixels` of them).
+// Reads a tile of N x N: channels from c0 on, pixels from x0 on; `pixels` are left in the row.
 template <class T, int L, Beside kBeside, bool kWhole, class F = base::ComputeType<T>>
 HWY_INLINE void ReadTile(const Planar<const T>& from, int64_t c0, int64_t x0, int64_t pixels,
                          F* HWY_RESTRICT to, int64_t step) {
@@ -218,7 +218,7 @@ HWY_INLINE void ReadTile(const Planar<const T>& from, int64_t c0, int64_t x0, in
       });
 }
 
-// Pixel rows of contiguous pixels: N pixels at a time, the last tile shifted back onto them.
+// Reads adjacent pixels, N at a time. The last tile is moved back to end at the last pixel.
 template <class T, int L, Beside kBeside, bool kWhole, class F = base::ComputeType<T>>
 void ReadPixelsTiled(const Planar<const T>& from, F* to, int64_t step) {
   constexpr int64_t N = kBlockLanes<F, L>;
@@ -230,7 +230,7 @@ void ReadPixelsTiled(const Planar<const T>& from, F* to, int64_t step) {
   }
 }
 
-// Contiguous channels (channels_last): copies.
+// Reads pixels with adjacent channels (channels_last): copies them.
 template <class T, int L, Beside kBeside, class F = base::ComputeType<T>>
 void ReadPixelsInner(const Planar<const T>& from, F* HWY_RESTRICT to, int64_t step) {
   constexpr int64_t N = kBlockLanes<F, L>;
@@ -303,7 +303,7 @@ void WritePixelsTiled(const F* from, int64_t step, const Planar<T>& to) {
   }
 }
 
-// True if every N pixels of a channel are a cache line.
+// Whether every N pixels of a channel fill a cache line.
 template <int64_t N, class T>
 bool HasWholeLines(const Planar<T>& to) {
   constexpr int64_t kLine = static_cast<int64_t>(kStreamAlignment);
