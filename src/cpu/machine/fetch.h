@@ -1,4 +1,4 @@
-// Software prefetch of memory that is read forward. Plain C++, the same for every instruction set.
+// Prefetches memory that is read forward. Plain C++, the same for every instruction set.
 #ifndef PORTACL_CPU_FETCH_H_
 #define PORTACL_CPU_FETCH_H_
 
@@ -8,11 +8,11 @@
 
 namespace portacl::cpu {
 
-// For every page that starts inside the n elements at `from`: fetches the first lines of a page
-// some pages ahead. Hardware prefetchers stop at the end of a (physical) page. So at every page of
-// 4 KiB the program would wait for the first lines and the address translation. Fetching beyond the
-// end of a tensor does no harm. Always inline: GCC thinks that a function that only fetches has no
-// effect, and drops its calls.
+// For every page that starts in the n elements at `from`, fetches the first lines of the page four
+// pages ahead. Hardware prefetchers stop at the end of a (physical) page of 4 KiB, so the program
+// would wait for the first lines and the address translation. Fetching behind a tensor does no
+// harm. Always inline: GCC drops calls of a function that only fetches, because it thinks the
+// function has no effect.
 template <class T>
 HWY_INLINE void FetchPagesAhead(const T* from, int64_t n) {
   constexpr uintptr_t kPage = 4096, kAhead = 4 * kPage, kLine = 64;
@@ -26,8 +26,8 @@ HWY_INLINE void FetchPagesAhead(const T* from, int64_t n) {
   }
 }
 
-// Fetches from[index] into L1 (kLocality 3) or only into L2 and below (2), to read or (kWrite 1) to
-// write it. An address that is not mapped does no harm, whatever the index.
+// Fetches from[index] to read it or (kWrite 1) to write it: into L1 (kLocality 3), or only into L2
+// and below (2). Any index is allowed, because an unmapped address does no harm.
 template <int kLocality, int kWrite = 0, class T>
 HWY_INLINE void FetchElement(const T* from, int64_t index) {
   const int64_t offset = index * int64_t{sizeof(T)};

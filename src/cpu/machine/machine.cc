@@ -1,4 +1,4 @@
-// Reads from the CPU and sysfs the facts that plans use.
+// Reads facts about the machine from the CPU and from sysfs.
 #include "cpu/machine/machine.h"
 #include "base/fork.h"
 
@@ -22,7 +22,7 @@
 namespace portacl::cpu {
 namespace {
 
-// What /sys/devices/system/cpu/cpu0/cache/index<index>/<file> begins with, 0 if it is missing.
+// Returns the number that starts cpu0/cache/index<index>/<name> of sysfs; 0 if there is none.
 int64_t CacheNumber(int index, const char* name) {
   char path[64];
   std::snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/%s", index, name);
@@ -34,8 +34,8 @@ int64_t CacheNumber(int index, const char* name) {
   return found ? number : 0;
 }
 
-// From sysfs: sysconf() adds up the caches of a whole socket, even the parts that a virtual machine
-// or a process has no access to.
+// Reads cache sizes from sysfs. sysconf() would add up the caches of a whole socket, even parts
+// that a virtual machine or a process cannot use.
 void AskForCaches(Machine* machine) {
   int64_t largest = 0;
   for (int index = 0; index < 8; ++index) {
@@ -58,7 +58,7 @@ Vendor AskForVendor() {
 #endif
 }
 
-// The machine itself, whatever tests plan for.
+// Returns the machine that runs this process, even if tests plan for another one.
 const Machine& RealMachine() {
   // Highway asks the CPU on every call, which costs tens of microseconds in a virtual machine.
   static constinit base::Once<Machine> machine;
@@ -73,8 +73,8 @@ const Machine& RealMachine() {
 }
 
 #ifdef PORTACL_TEST_MACHINES
-// Null if the variable is not set. An unknown name ends the process, because a test would otherwise
-// run for the wrong machine.
+// Returns null if the variable is not set. Ends the process for an unknown name: the test would
+// otherwise run for the wrong machine.
 const Machine* MachineOfEnvironment() {
   const char* const wanted = base::settings::ReadText("PORTACL_TEST_MACHINE");
   if (*wanted == '\0') return nullptr;
@@ -97,7 +97,7 @@ const Machine* ForcedMachine() { return nullptr; }
 
 }  // namespace
 
-// Not the real machine, but one that plans are made for; null if there is none.
+// Returns the machine that plans are made for instead of the real one; null if there is none.
 static const Machine* OtherMachine() {
   return machine_for_tests != nullptr ? machine_for_tests : ForcedMachine();
 }

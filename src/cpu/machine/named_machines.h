@@ -1,4 +1,4 @@
-// Machines by name, which tests plan for. Plain C++.
+// Named machines, for which tests can make plans. Plain C++.
 #ifndef PORTACL_CPU_NAMED_MACHINES_H_
 #define PORTACL_CPU_NAMED_MACHINES_H_
 
@@ -15,9 +15,9 @@ inline constexpr int64_t kAvx512 = HWY_AVX3 | HWY_AVX2;
 inline constexpr int64_t kKiB = 1 << 10;
 inline constexpr int64_t kMiB = 1 << 20;
 
-// Constant, name, vendor, instruction sets, CPUs, second and last cache level. The facts are as the
-// system shows them: for the virtual machines of the figures in docs, an Arm server, the smallest
-// machine (its second cache level is the last), and a large server.
+// Constant, name, vendor, instruction sets, CPUs, bytes of the second and of the last cache level,
+// as a system reports them. Machines: the virtual machines of the figures in docs, an Arm server,
+// the smallest machine (its second cache level is the last), a large server.
 #define PORTACL_NAMED_MACHINES(MACHINE)                                                        \
   MACHINE(kGraniteRapids, "granite_rapids", Vendor::kOther, kAvx512, 2, 2 * kMiB, 480 * kMiB)  \
   MACHINE(kEmeraldRapids, "emerald_rapids", Vendor::kOther, kAvx512, 16, 2 * kMiB, 260 * kMiB) \

@@ -1,4 +1,4 @@
-// See pages.h: mincore() tells, madvise() provides.
+// Asks for missing pages by mincore() and provides pages by madvise().
 #include "cpu/machine/pages.h"
 
 #include <sys/mman.h>
@@ -11,7 +11,7 @@
 namespace portacl::cpu {
 namespace {
 
-// Linux 5.14 has it; older C libraries do not name it.
+// MADV_POPULATE_WRITE of Linux 5.14, which older C libraries do not define.
 constexpr int kPopulateWrite = 23;
 
 uintptr_t PageBytes() {
@@ -31,7 +31,7 @@ bool IsPageMissing(uintptr_t page) {
 int64_t DenseBytes(const std::array<int64_t, 4>& shape, const std::array<int64_t, 4>& stride,
                    int64_t element_size) {
   int64_t elements = 1;
-  int64_t reach = 1;  // from the first to behind the last element
+  int64_t reach = 1;  // elements from the first to the last
   for (size_t axis = 0; axis < 4; ++axis) {
     if (stride[axis] < 0) return 0;
     elements *= shape[axis];
@@ -43,7 +43,7 @@ int64_t DenseBytes(const std::array<int64_t, 4>& shape, const std::array<int64_t
 bool ArePagesMissing(const void* data, int64_t bytes) {
   if (bytes < kProvidedBytes) return false;
   const auto* first = static_cast<const unsigned char*>(data);
-  // Memory that an allocator has had before may be missing in parts.
+  // An allocator may reuse memory with some pages missing, so this looks at several places.
   const int64_t places[] = {bytes / 2, bytes / 4, bytes - 1};
   return std::any_of(std::begin(places), std::end(places),
                      [&](int64_t at) { return IsPageMissing(PageOf(first + at)); });
@@ -52,7 +52,7 @@ bool ArePagesMissing(const void* data, int64_t bytes) {
 void ProvidePages(void* first, void* end) {
   const uintptr_t page = PageOf(first);
   const uintptr_t last = PageOf(static_cast<unsigned char*>(end) - 1);
-  // The answer does not matter: if the call fails, the pages come one by one.
+  // The result does not matter: if the call fails, each page faults when it is written.
   static_cast<void>(madvise(reinterpret_cast<void*>(page * PageBytes()),
                             (last + 1 - page) * PageBytes(), kPopulateWrite));
 }
