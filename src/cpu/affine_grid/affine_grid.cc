@@ -1,7 +1,7 @@
-// Compiles the affine grid's kernels for every instruction set, and lists them. They serve rows of
-// points that stand in memory one behind the other, coordinates first.
+// Kernels of the affine grid and its gradient, compiled for every instruction set and listed.
+// Points of a row must be adjacent in memory, and coordinates of a point too.
 //
-// Coordinates are not separated. A vector holds them as they lie in memory, x y x y or x y z x y z.
+// Coordinates are not separated: a vector holds them as memory does, x y x y or x y z x y z.
 // Elements of theta and sums of its gradient are repeated with the same period. So both directions
 // are plain arithmetic between loads and stores.
 
@@ -27,10 +27,10 @@
 #define PORTACL_CPU_AFFINE_GRID_PLAN_
 namespace portacl::cpu {
 
-// Points that a row's sums hold apart, term by term (ref/affine_grid.cc).
+// A row's gradient has so many separate sums, for every 16th point each (ref/affine_grid.cc).
 inline constexpr int kPointsApart = 16;
 
-// x of each point of a row, repeated for each coordinate of the point.
+// The plan holds x of each point of a row, once for each coordinate of the point.
 struct AffineGridPlan : base::PathPlan<std::vector<float>, std::vector<double>> {};
 
 template <class F>
@@ -38,7 +38,7 @@ std::optional<AffineGridPlan> PlanAffineGrid(const ops::AffineGridParams& p) {
   const auto axes = static_cast<int64_t>(p.axes);
   const auto& extents = p.extents;
   if (p.grid_stride[4] != 1 || (extents[2] > 1 && p.grid_stride[3] != axes)) return std::nullopt;
-  constexpr int64_t kMostRows = int64_t{1} << 56;  // bytes of their sums have 64 bits
+  constexpr int64_t kMostRows = int64_t{1} << 56;  // 64 bits must count the bytes of the rows' sums
   if (extents[2] == 0 || p.n * extents[0] * extents[1] > kMostRows) return std::nullopt;
   std::vector<F> x(static_cast<size_t>(extents[2] * axes));
   for (size_t i = 0; i < x.size(); ++i) {
@@ -46,7 +46,7 @@ std::optional<AffineGridPlan> PlanAffineGrid(const ops::AffineGridParams& p) {
   }
   AffineGridPlan plan;
   plan.way = std::move(x);
-  if (p.backward) {  // the sums of every row
+  if (p.backward) {  // for the sums of every row
     const int64_t sums = p.n * extents[0] * extents[1] * axes * (axes + 1);
     plan.workspace_size = static_cast<uint64_t>(sums) * sizeof(F);
   }
@@ -92,11 +92,11 @@ class AffineGrid {
   using F = base::ComputeType<T>;
   static constexpr int kColumns = kAxes + 1;  // of theta
   static constexpr int kPeriod = kPointsApart * kAxes;
-  // Its lanes divide the period, whatever the length of vectors.
+  // Its lanes divide the period for every length of vectors.
   using D = hn::CappedTag<F, kPointsApart>;
   using V = hn::Vec<D>;
 
-  // What belongs to the coordinates of kPointsApart points, for each column of theta.
+  // Values for each column of theta and each coordinate of kPointsApart points.
   struct Period {
     alignas(64) F of[kColumns][kPeriod];
   };
@@ -160,7 +160,7 @@ class AffineGrid {
     StoreNarrowFirst(made(phase, LoadFirst(d, x_ + at, left)), d, row.points + at, left);
   }
 
-  // The sums of a row's kPointsApart points, then the sums of the row, by halves.
+  // Computes kPointsApart separate sums of a row, then adds them by halves.
   void SumRow(int64_t i) const {
     const D d;
     const Row row = RowAt(i);
@@ -174,8 +174,8 @@ class AffineGrid {
     }
   }
 
-  // of[i] += of[i + kHalf], and so on until one sum of each coordinate is left. Each load lies
-  // within one earlier store, so the processor forwards the store and does not wait for the cache.
+  // Adds of[i + kHalf] to of[i], then halves again, until one sum per coordinate is left. A load lies
+  // in one earlier store, so the processor forwards the value and does not wait for the cache.
   template <int kHalf>
   static void AddHalves(F* of) {
     const hn::CappedTag<F, kHalf & -kHalf> d;
@@ -185,7 +185,7 @@ class AffineGrid {
     if constexpr (kHalf > kAxes) AddHalves<kHalf / 2>(of);
   }
 
-  // The sums of the vectors at `phase`, and a period, two, ... behind it.
+  // Sums the vectors of a row at `phase`, phase + kPeriod, phase + 2 * kPeriod, ...
   void SumPhase(const Row& row, int64_t phase, Period* sums) const {
     const D d;
     const int64_t lanes = Length(d);
