@@ -174,8 +174,8 @@ class AffineGrid {
     }
   }
 
-  // Adds of[i + kHalf] to of[i], then halves again, until one sum per coordinate is left. A load lies
-  // in one earlier store, so the processor forwards the value and does not wait for the cache.
+  // Adds of[i + kHalf] to of[i], then halves again, until one sum per coordinate is left. Each load
+  // lies in one earlier store: the processor forwards the value and does not wait for the cache.
   template <int kHalf>
   static void AddHalves(F* of) {
     const hn::CappedTag<F, kHalf & -kHalf> d;
