@@ -1,4 +1,4 @@
-// acl.h: begin and end of a program's use of the library, version and messages.
+// acl.h: aclInit and aclFinalize, the version, and messages.
 #include "acl/acl.h"
 
 #include <mutex>
@@ -79,7 +79,7 @@ aclError aclFinalize() {
   return Guarded(__func__, [&]() -> Status {
     auto lock = LockLife();
     PORTACL_RETURN_IF_ERROR(CheckNotFinalized());
-    lock.unlock();  // places of leaks take the loader's lock, as in guard mode's messages
+    lock.unlock();  // the leak report takes the loader's lock, as guard mode's messages do
     rt::ReportLeaks();
     rt::FlushTrace();
     lock.lock();

@@ -1,4 +1,4 @@
-// acl_base.h: the program's own lines in the log.
+// acl_base.h: writes lines of the program into the log.
 #include <fmt/format.h>
 
 #include <array>
@@ -38,7 +38,7 @@ void aclAppLog(aclLogLevel logLevel, const char* func, const char* file, uint32_
   if (fmt == nullptr || !GuardedValue(__func__, false, [&] { return base::LogEnabled(level); })) {
     return;
   }
-  std::array<char, 1024> text;  // longer messages are cut
+  std::array<char, 1024> text;  // longer messages are cut off
   va_list arguments;
   va_start(arguments, fmt);
   std::vsnprintf(text.data(), text.size(), fmt, arguments);

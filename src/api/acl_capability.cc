@@ -28,7 +28,7 @@ aclError aclGetCannAttribute(aclCannAttr cannAttr, int32_t* value) {
       case ACL_CANN_ATTR_BF16:
         *value = 1;
         return {};
-      case ACL_CANN_ATTR_JIT_COMPILE:  // every operator is compiled already
+      case ACL_CANN_ATTR_JIT_COMPILE:  // every operator is compiled in advance
         *value = 0;
         return {};
       default:

@@ -1,4 +1,4 @@
-// acl_mdl.h: captured streams; dumps, which a CPU does not have.
+// acl_mdl.h: captured streams; also dumps, which a CPU does not have.
 #include "acl/acl_mdl.h"
 
 #include <fcntl.h>

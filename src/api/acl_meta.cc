@@ -62,7 +62,7 @@ Status ReadTensor(const TensorArguments& from, portacl::base::TensorDesc* desc) 
   portacl::base::TensorDesc made;
   PORTACL_RETURN_IF_ERROR(ReadDims("viewDims", from.view_dims, from.view_rank, &made.shape));
   if (made.NumElements() == 0 && HasNegative(from.storage_dims, from.storage_rank)) {
-    made.storage_shape = made.shape;  // programs compute the storage of an empty view
+    made.storage_shape = made.shape;  // programs may compute negative extents for it
   } else {
     PORTACL_RETURN_IF_ERROR(
         ReadDims("storageDims", from.storage_dims, from.storage_rank, &made.storage_shape));
@@ -77,7 +77,7 @@ Status ReadTensor(const TensorArguments& from, portacl::base::TensorDesc* desc) 
   return {};
 }
 
-// Copies dims into an array that the caller frees with delete[].
+// Copies extents or strides into an array that the caller frees with delete[].
 aclnnStatus GetDims(const char* function, const aclTensor* tensor, int64_t** dims, uint64_t* num,
                     const Dims& (*pick)(const portacl::base::TensorDesc&)) {
   return WithHandle(function, "tensor", tensor, [&](const aclTensor& found) -> Status {
@@ -91,7 +91,7 @@ aclnnStatus GetDims(const char* function, const aclTensor* tensor, int64_t** dim
   });
 }
 
-// Stores a property of a tensor in *result.
+// Writes a property of a tensor to *result.
 template <class Result, class Pick>
 aclnnStatus GetProperty(const char* function, const aclTensor* tensor, Result* result, Pick pick) {
   return WithHandle(function, "tensor", tensor, [&](const aclTensor& found) -> Status {
@@ -103,7 +103,7 @@ aclnnStatus GetProperty(const char* function, const aclTensor* tensor, Result* r
 
 // ---- arrays and lists --------------------------------------------------------------------------
 
-// A handle to a copy of `size` values; null, with a message, for bad arguments.
+// Returns a handle to a copy of `size` values. For bad arguments: null, and a message.
 template <class Array, class Value>
 Array* CreateArray(const char* function, const Value* values, uint64_t size) {
   Array* handle = nullptr;
@@ -126,7 +126,7 @@ aclnnStatus GetArraySize(const char* function, const Array* array, uint64_t* siz
   });
 }
 
-// Destroys a list and the members that are still live.
+// Destroys a list and its members that are still live.
 template <class Member, class List>
 aclnnStatus DestroyList(const char* function, const List* handle) {
   return GuardedNn(function, [&]() -> Status {

@@ -1,4 +1,4 @@
-// Running an operator by its graph name: acl/acl_op.h and acl/acl_op_compiler.h.
+// Runs an operator by its graph name: acl/acl_op.h and acl/acl_op_compiler.h.
 #include "acl/acl_op.h"
 
 #include <fmt/format.h>
@@ -34,10 +34,10 @@ using ops::Surface;
 
 // ---- arguments ---------------------------------------------------------------------------------
 
-// One side (inputs or outputs) of a call as the caller gave it.
+// One side of a call: inputs or outputs.
 struct Side {
   const char* name;  // "input" or "output"
-  Rule rule;         // broken if it does not fit
+  Rule rule;         // the rule that a wrong tensor breaks
 };
 constexpr Side kInputs{"input", Rule::kInput};
 constexpr Side kOutputs{"output", Rule::kOutput};
@@ -47,7 +47,7 @@ Status CheckCount(const Refusals& refusals, const Side& side, int got, size_t wa
   return refusals.Refuse(side.rule, "has {} {}s, but must have {}", got, side.name, wanted);
 }
 
-// Copies the live descriptions of one side.
+// Copies the descriptions of one side; refuses handles that are not live.
 Status ReadDescs(const Refusals& refusals, const Side& side, size_t count,
                  const aclTensorDesc* const descs[], std::vector<aclTensorDesc>* copies) {
   if (descs == nullptr) return refusals.Refuse(Rule::kNull, "{}Desc is null", side.name);
@@ -64,7 +64,7 @@ Status ReadDescs(const Refusals& refusals, const Side& side, size_t count,
   return {};
 }
 
-// A misspelt optional attribute would be as good as none: refused.
+// Refuses unknown attributes: a misspelt optional attribute would be ignored in silence.
 Status CheckAttributeNames(const Refusals& refusals, const GraphRow& row,
                            const aclopAttr& attributes) {
   const auto* const end = std::find(row.attributes.begin(), row.attributes.end(), nullptr);
@@ -78,14 +78,14 @@ Status CheckAttributeNames(const Refusals& refusals, const GraphRow& row,
   return {};
 }
 
-// A call's operator from the caller's arguments.
+// Reads the operator, its descriptions and attributes from the caller's arguments.
 Status ReadOperator(const char* type, int num_inputs, const aclTensorDesc* const input_desc[],
                     int num_outputs, const aclTensorDesc* const output_desc[],
                     const aclopAttr* attr, GraphOperator* op, const GraphRow** row) {
   PORTACL_RETURN_IF_ERROR(FindGraphOperator(type, row));
   const Refusals refusals((*row)->type, Surface::kGraph);
   PORTACL_RETURN_IF_ERROR(refusals.CheckProfile());
-  // Before the arguments are looked at. Check() asks again, for handles made under another profile.
+  // Before any argument is read. Check() repeats it for handles made under another profile.
   if (const ops::Signature* const listed = ops::FindByGraphName(type); listed != nullptr) {
     PORTACL_RETURN_IF_ERROR(CheckAvailable(refusals, *listed, Surface::kGraph));
   }
@@ -102,7 +102,7 @@ Status ReadOperator(const char* type, int num_inputs, const aclTensorDesc* const
   return CheckAttributeNames(refusals, **row, op->attributes);
 }
 
-// A dense tensor of a description; refuses ranks and extents that no tensor can have.
+// Makes a dense tensor from a description. Refuses ranks and extents that no tensor can have.
 Status MakeTensor(const Refusals& refusals, const Side& side, size_t index,
                   const aclTensorDesc& desc, base::TensorDesc* tensor) {
   if (desc.dims.size() > static_cast<size_t>(base::kMaxRank)) {
@@ -137,13 +137,13 @@ Status MakeTensors(const GraphOperator& op, Tensors* tensors) {
   return {};
 }
 
-// A call keeps this until the stream has done its work.
+// The memory that a call keeps until the stream has done its work.
 struct Kept {
   std::unique_ptr<runtime::Scratch> workspace;
-  std::vector<std::shared_ptr<void>> inputs;  // copies of the inputs on the host
+  std::vector<std::shared_ptr<void>> inputs;  // device copies of inputs from the host
 };
 
-// The address of a tensor of `bytes` bytes in a buffer; inputs on the host are copied now.
+// Sets the address of a tensor of `bytes` bytes. Copies inputs from host memory at once.
 Status PlaceTensor(const Refusals& refusals, const Side& side, size_t index,
                    const aclTensorDesc& desc, const aclDataBuffer& buffer, size_t bytes,
                    void** address, Kept* kept) {
@@ -167,7 +167,7 @@ Status PlaceTensor(const Refusals& refusals, const Side& side, size_t index,
   return {};
 }
 
-// Points the tensors of one side at their buffers, which must be large enough.
+// Sets the addresses of one side's tensors to their buffers. Refuses buffers that are too small.
 Status AttachBuffers(const GraphOperator& op, const Side& side,
                      const aclDataBuffer* const buffers[], size_t count, base::TensorDesc* first,
                      Kept* kept) {
@@ -197,8 +197,8 @@ Status AttachBuffers(const GraphOperator& op, const Side& side,
   return {};
 }
 
-// Reads a call of an operator and checks everything except its data. Without `inputs`, lists in
-// host memory are not read.
+// Reads a call of an operator and checks everything except its data. If `inputs` is null, does not
+// read lists in host memory.
 Status ReadCall(const GraphOperator& op, const GraphRow& row, const aclDataBuffer* const inputs[],
                 Tensors* tensors, std::unique_ptr<GraphCall>* call) {
   PORTACL_RETURN_IF_ERROR(MakeTensors(op, tensors));
@@ -245,7 +245,7 @@ aclError ReadAndExecute(const char* function, const char* type, int num_inputs,
   });
 }
 
-// An operator that Prepare() has read.
+// Checks the numbers of tensors and runs an operator that Prepare() has read.
 Status CountAndExecute(const GraphOperator& op, int num_inputs, const aclDataBuffer* const inputs[],
                        int num_outputs, const aclDataBuffer* const outputs[], aclrtStream stream) {
   const char* const type = op.type.c_str();
@@ -257,7 +257,7 @@ Status CountAndExecute(const GraphOperator& op, int num_inputs, const aclDataBuf
   return Execute(op, *row, inputs, outputs, stream);
 }
 
-// Checks everything but the data.
+// Reads an operator and checks everything except its data.
 Status Prepare(const char* type, int num_inputs, const aclTensorDesc* const input_desc[],
                int num_outputs, const aclTensorDesc* const output_desc[], const aclopAttr* attr,
                GraphOperator* op) {

@@ -18,7 +18,7 @@ using portacl::api::Guarded;
 using portacl::api::Handles;
 using portacl::base::Status;
 
-// Sets attribute `name` to the value that make() returns.
+// Sets attribute `name` to the result of make().
 template <class Make>
 aclError Set(const char* function, aclopAttr* attr, const char* name, Make make) {
   return Guarded(function, [&]() -> Status {
@@ -38,7 +38,7 @@ aclError Set(const char* function, aclopAttr* attr, const char* name, Make make)
   });
 }
 
-// A scalar attribute.
+// Makes the value of a scalar attribute.
 template <class T>
 auto One(T value) {
   return [value](AttributeValue* result) -> Status {
@@ -47,7 +47,7 @@ auto One(T value) {
   };
 }
 
-// A list attribute of elements `Element`, from `count` values of the caller.
+// Makes the value of a list attribute: `count` elements of type `Element`.
 template <class Element, class Value>
 auto List(int count, const Value* values) {
   return [count, values](AttributeValue* result) -> Status {

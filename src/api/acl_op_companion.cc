@@ -1,4 +1,4 @@
-// Identity, Cast and TransData: checks, then the companion operators' copy.
+// Identity, Cast and TransData: checks, then a copy by the companion operators.
 #include "api/acl_op_companion.h"
 
 #include <algorithm>
@@ -24,16 +24,16 @@ using ops::Refusals;
 using ops::Rule;
 using ops::Surface;
 
-constexpr std::string_view kNone = "-";  // the axes of a format that says nothing about them
+constexpr std::string_view kNone = "-";  // the axes of formats that do not name axes
 
 base::Format MemoryFormat(const aclTensorDesc& desc) {
   return desc.storage_format.value_or(desc.format);
 }
 
-// One copy: element by element in the output's order of axes.
+// Copies the input to the output, element by element, with axes in the output's order.
 class Copy final : public GraphCall {
  public:
-  // `converts`: to the output's data type, as the companion operator Cast does.
+  // `converts`: also converts to the output's data type, as Cast does.
   Copy(const char* type, const char* input, const char* output, const Tensors& tensors,
        bool converts = false)
       : converts_(converts),
@@ -46,7 +46,7 @@ class Copy final : public GraphCall {
     for (int at = 0; at < order_.rank(); ++at) order_[at] = at;
   }
 
-  // Takes the input's axes in the order in which the output's format names them, if both do.
+  // If both formats name their axes, orders the input's axes as the output's format does.
   Status OrderAxes() {
     const auto rank = static_cast<size_t>(input_->shape.rank());
     const std::string_view from = AxesOf(input_->format, kNone);
@@ -89,7 +89,7 @@ class Copy final : public GraphCall {
     from.shape = Ordered(input_->shape);
     from.strides = Ordered(input_->strides);
     TensorDesc to = *output_;
-    from.format = to.format = base::Format::kND;  // the strides say where the elements lie
+    from.format = to.format = base::Format::kND;  // the strides alone say where elements lie
     companion::Call call;
     call.op = refusals_.op();
     call.surface = Surface::kGraph;
@@ -112,10 +112,10 @@ class Copy final : public GraphCall {
   const char* const output_name_;
   const TensorDesc* const input_;
   const TensorDesc* const output_;
-  Dims order_;  // the input's axis at each place of the output
+  Dims order_;  // for each axis of the output: the input's axis
 };
 
-// Refuses an attribute that names another format than the description's memory has.
+// Refuses an attribute if it names another format than the format of the description's memory.
 Status CheckFormatAttribute(const GraphOperator& op, const char* name, const aclTensorDesc& desc) {
   const auto found = op.attributes.values.find(name);
   if (found == op.attributes.values.end()) return {};

@@ -1,5 +1,5 @@
-// The copies that programs ask for by graph name: Identity, Cast to another data type, and
-// TransData between formats that order the same axes in memory.
+// Copies by graph name: Identity, Cast to another data type, and TransData between formats with the
+// same axes in another order.
 #ifndef PORTACL_API_ACL_OP_COMPANION_H_
 #define PORTACL_API_ACL_OP_COMPANION_H_
 
@@ -22,7 +22,7 @@ base::Status ReadCast(const GraphOperator& op, const Tensors& tensors, const Hos
 base::Status ReadTransData(const GraphOperator& op, const Tensors& tensors, const HostLists& lists,
                            std::unique_ptr<GraphCall>* call);
 
-// Whether the aclnn API has a companion operator of this name: aclnn<name>.
+// Returns true if the aclnn API has the companion operator aclnn<name>.
 bool IsCompanion(std::string_view name);
 
 }  // namespace portacl::api

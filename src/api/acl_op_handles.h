@@ -14,7 +14,7 @@
 
 namespace portacl::api {
 
-// A data type is not an integer: an operator that wants one of the two refuses the other.
+// A data type as attribute. It is not an integer: an operator that wants an integer refuses it.
 enum class DataTypeAttribute : int32_t {};
 
 using AttributeValue = std::variant<bool, int64_t, float, std::string, std::vector<int64_t>,
@@ -23,16 +23,16 @@ using AttributeValue = std::variant<bool, int64_t, float, std::string, std::vect
 
 }  // namespace portacl::api
 
-// Not synchronised: the interface leaves changes against other uses to the caller.
+// Not synchronised: the caller must order changes and other uses.
 struct aclopAttr {
-  // Shared with the copies that handles keep. Copying a variant is not safe everywhere if a copy
-  // throws (GCC 12 destroys an object that was not made).
+  // The values are shared with copies in handles. They are not copied, because copying a variant is
+  // unsafe with GCC 12 if a copy throws (it destroys an object that was not made).
   std::map<std::string, std::shared_ptr<const portacl::api::AttributeValue>> values;
 };
 
 namespace portacl::api {
 
-// An operator by name with everything but its data. A handle keeps this.
+// An operator by name with its descriptions and attributes, but without data. Handles keep it.
 struct GraphOperator {
   std::string type;
   std::vector<aclTensorDesc> inputs;

@@ -1,4 +1,4 @@
-// The values of lists, from constants and from host memory.
+// Reads the values of lists from constants and from host memory.
 #include "api/acl_op_lists.h"
 
 #include <cstddef>
@@ -16,7 +16,7 @@ using base::Status;
 using ops::Refusals;
 using ops::Rule;
 
-// More than any operator's list has.
+// No operator has a longer list.
 constexpr int64_t kLongest = 16;
 
 Status CheckDesc(const Refusals& refusals, const char* name, const aclTensorDesc& desc) {
@@ -30,7 +30,7 @@ Status CheckDesc(const Refusals& refusals, const char* name, const aclTensorDesc
       base::Dims(desc.dims.data(), static_cast<int>(desc.dims.size())).ToString(), kLongest);
 }
 
-// The bytes of input `index`: of the constant, of the buffer; null if only compiling.
+// Finds the bytes of input `index` in its constant or buffer; null if the call is only compiled.
 Status FindBytes(const Refusals& refusals, const char* name, size_t index,
                  const aclTensorDesc& desc, const aclDataBuffer* const inputs[], size_t bytes,
                  const void** data) {

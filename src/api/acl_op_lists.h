@@ -1,4 +1,4 @@
-// Some inputs of operators called by name are lists of integers. Their values decide shapes, so
+// Reads inputs that are lists of integers, for operators called by name. Lists decide shapes, so
 // they are read while the call is planned.
 #ifndef PORTACL_API_ACL_OP_LISTS_H_
 #define PORTACL_API_ACL_OP_LISTS_H_
@@ -10,7 +10,7 @@
 
 namespace portacl::api {
 
-// `inputs` is null for a call that is only compiled: then only constants have known values.
+// `inputs` is null if the call is only compiled. Then only lists in constants have known values.
 base::Status ReadHostLists(const GraphOperator& op, const GraphRow& row,
                            const aclDataBuffer* const inputs[], HostLists* lists);
 

@@ -1,4 +1,4 @@
-// Layouts by the letters of their formats.
+// Computes layouts from the letters of formats.
 #include "api/acl_op_memory.h"
 
 #include <fmt/format.h>
@@ -17,11 +17,11 @@ namespace {
 
 using base::Status;
 
-// Axes of a tensor if its format says nothing about them.
+// Letters for the axes of tensors whose format names no axes.
 constexpr std::string_view kUnnamed = "abcdefghijklmnop";
 
-// True if memory of the shape `said` is memory of the shape `dims`. If the axes have the tensor's
-// own order (`dense`), every shape with as many elements is.
+// Returns true if memory of shape `said` can hold a tensor of shape `dims`. If the memory has the
+// tensor's order of axes (`dense`), the number of elements alone must be equal.
 bool Holds(const std::vector<int64_t>& said, const base::Dims& dims, bool dense) {
   const std::vector<int64_t> wanted(dims.data(), dims.data() + dims.rank());
   if (said == wanted) return true;
@@ -67,7 +67,7 @@ Status ApplyLayout(const std::string& name, int32_t mismatch, const aclTensorDes
   const std::string_view unnamed = kUnnamed.substr(0, rank);
   std::string_view own = AxesOf(desc.format, unnamed);
   std::string_view storage = AxesOf(desc.storage_format.value_or(desc.format), own);
-  // A format for another rank names no axis of this tensor: the order is the tensor's.
+  // If the format is for another rank, it names no axes of this tensor: the order does not change.
   if (own.size() != rank) own = unnamed;
   if (own == unnamed || desc.storage_format == desc.format) storage = own;
   if (storage.size() != rank || storage.find_first_not_of(own) != std::string_view::npos) {

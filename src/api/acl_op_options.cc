@@ -1,4 +1,4 @@
-// acl_op_compiler.h, acl_op.h: the compiler's options, folders of models and dumps.
+// acl_op_compiler.h and acl_op.h: options of the compiler, folders of models, dumps.
 #include <sys/stat.h>
 
 #include <cstring>

@@ -1,4 +1,4 @@
-// The rows of the operators by graph name and the reading of their attributes.
+// The operators by graph name, one row each, and the reading of their attributes.
 #include "api/acl_op_registry.h"
 
 #include <cstdio>
@@ -34,8 +34,8 @@ using ops::Rule;
 using ops::Signature;
 using ops::Surface;
 
-// A call of an operator of src/ops, read by its signature: inputs, attributes, outputs. A list that
-// is not set is null; any other attribute has its default.
+// A call of an operator of src/ops: reads inputs, attributes and outputs by its signature. A list
+// that is not set is null; other attributes that are not set have their defaults.
 class ListedCall final : public GraphCall {
  public:
   explicit ListedCall(const Signature& signature)
@@ -44,7 +44,7 @@ class ListedCall final : public GraphCall {
         call_(signature, Surface::kGraph, signature.name) {}
 
   Status Read(const GraphOperator& op, const Tensors& tensors, const HostLists& lists) {
-    const runtime::FpEnvironment environment;  // a subnormal number stays above 0
+    const runtime::FpEnvironment environment;  // keeps subnormal scales above 0
     size_t input = 0;
     size_t output = signature_.inputs();
     for (const Parameter& parameter : signature_.parameters) {
@@ -65,7 +65,7 @@ class ListedCall final : public GraphCall {
   const ops::Call& call() const { return call_; }
 
  private:
-  // Stores the attribute in *value if it is set; refuses one of another type.
+  // Reads the attribute into *value if it is set. Refuses an attribute of another type.
   template <class T>
   Status Get(const aclopAttr& attributes, const Parameter& parameter, const std::string& type,
              std::optional<T>* value) const {
@@ -102,7 +102,7 @@ class ListedCall final : public GraphCall {
     call_.Add(list);
   }
 
-  // The position of a word among the parameter's.
+  // Finds the position of the attribute's word among the parameter's words.
   Status ReadWord(const aclopAttr& attributes, const Parameter& parameter, size_t* position) {
     std::optional<std::string> set;
     PORTACL_RETURN_IF_ERROR(Get(attributes, parameter, "string", &set));
@@ -174,7 +174,7 @@ Status ReadListed(const GraphOperator& op, const Tensors& tensors, const HostLis
 
 // ---- GridSample --------------------------------------------------------------------------------
 
-// The name of the newest pages, for images and volumes.
+// A type of the vendor's newest pages, for images and volumes.
 constexpr const char* kGridSample = "GridSample";
 constexpr const char* kChannelLast = "channel_last";
 
@@ -292,7 +292,7 @@ constexpr GraphRow kRows[] = {
      ReadTransData},
 };
 
-// " (did you mean GridSampler2DGrad?)" if a name of the list is spelled much like the word.
+// Returns " (did you mean GridSampler2DGrad?)" if a type is spelled much like the word, else "".
 std::string Meant(std::string_view word) {
   const auto* const nearest =
       base::NearestTo(word, kRows, word.size() / 4 + 1,
@@ -300,7 +300,7 @@ std::string Meant(std::string_view word) {
   return nearest == std::end(kRows) ? "" : fmt::format(" (did you mean {}?)", nearest->type);
 }
 
-// Most programs ignore the code and would print "success": so stderr names the type, once.
+// Names an unknown type on stderr, once: most programs ignore the code and would print "success".
 void SayThatItIsNotHere(const std::string& type) {
   constexpr size_t kMostNames = 100;
   struct Said {

@@ -1,5 +1,5 @@
 // ResizeD, ResizeGradD, Resize, ResizeGrad and flat affine grids. The list of operators cannot hold
-// them: one name calls several operators, and descriptions have other axes than the operators'
+// them: one name calls several operators, and descriptions have other axes than the operator's
 // tensors. (Other Resize... names are rows of ops/operator_list_resize.inc.)
 #include "api/acl_op_resize.h"
 
@@ -105,7 +105,7 @@ class Attributes {
   Attributes(const GraphOperator& op, const Refusals& refusals)
       : values_(op.attributes.values), refusals_(refusals) {}
 
-  // Leaves *value as it is if the attribute is not set.
+  // Reads an attribute. If it is not set, *value does not change.
   template <class T>
   Status Get(const char* name, T* value) const {
     const auto found = values_.find(name);
@@ -122,7 +122,7 @@ class Attributes {
     return refusals_.Refuse(Rule::kAttribute, "attribute {} is missing; it must be a {}", name,
                             kTypeName<std::vector<int64_t>>);
   }
-  // Index of the attribute's value in `words`; an unset attribute means words[0].
+  // Finds the attribute's word in `words`. If the attribute is not set, the word is words[0].
   Status GetWord(const char* name, std::span<const std::string_view> words, size_t* at) const {
     std::string word(words[0]);
     PORTACL_RETURN_IF_ERROR(Get(name, &word));
@@ -132,7 +132,7 @@ class Attributes {
     return refusals_.Refuse(Rule::kAttribute, "attribute {} is \"{}\", but must be {}", name, word,
                             fmt::join(words, " or "));
   }
-  // For an attribute that has one meaning here.
+  // Refuses an attribute with another value than `wanted`.
   template <class T>
   Status Only(const char* name, T wanted) const {
     T value = wanted;
@@ -151,7 +151,7 @@ class Attributes {
   const Refusals& refusals_;
 };
 
-// The word of an attribute, for code that reads it before it is checked.
+// Returns the word of an attribute that is not checked yet; "" if it is not set or no string.
 std::string_view WordOf(const GraphOperator& op, const char* name) {
   const auto found = op.attributes.values.find(name);
   if (found == op.attributes.values.end()) return {};
@@ -166,17 +166,17 @@ void SetAxes(const std::vector<int64_t>& shape, TensorDesc* tensor) {
   tensor->strides = base::ContiguousStrides(tensor->shape);
 }
 
-// (N, C, 1, L) as (N, C, L).
+// Views (N, C, 1, L) as (N, C, L).
 void DropHeight(TensorDesc* tensor) {
   const Dims& shape = tensor->shape;
   if (shape.rank() != 4 || shape[2] != 1) return;
   SetAxes({shape[0], shape[1], shape[3]}, tensor);
 }
 
-// Memory in the order H, W, N, C as (N, C, H, W); the description may name either.
+// Views memory in the order H, W, N, C as (N, C, H, W). `described_so`: so is the description.
 void FromHwnc(bool described_so, TensorDesc* tensor) {
   if (tensor->shape.rank() != 4) return;
-  constexpr int kPlaces[] = {2, 3, 0, 1};  // of N, C, H, W in the memory
+  constexpr int kPlaces[] = {2, 3, 0, 1};  // positions of N, C, H, W in the memory
   Dims memory = tensor->shape;
   for (int at = 0; at < 4 && !described_so; ++at) memory[kPlaces[at]] = tensor->shape[at];
   const Dims strides = base::ContiguousStrides(memory);
@@ -188,7 +188,7 @@ void FromHwnc(bool described_so, TensorDesc* tensor) {
 
 // ---- calls -------------------------------------------------------------------------------------
 
-// One call, with the lists that it refers to.
+// One call of a resizing operator. It owns the lists that its arguments point to.
 class ResizeCall final : public GraphCall {
  public:
   ResizeCall(const Signature& signature, const Tensors& tensors)
@@ -196,10 +196,10 @@ class ResizeCall final : public GraphCall {
         tensors_(tensors),
         call_(signature, ops::Surface::kGraph, signature.name) {}
 
-  // ResizeD and ResizeGradD. If the program gives no scale, op-plugin sends the quotient of the
-  // extents as floats. This quotient is read as no scale.
+  // Reads ResizeD or ResizeGradD. If the program gives no scale, op-plugin sends the quotient of
+  // the extents as a float. So this quotient counts as no scale.
   Status ReadD(const GraphOperator& op, bool linear) {
-    const runtime::FpEnvironment environment;  // a subnormal number stays above 0
+    const runtime::FpEnvironment environment;  // keeps subnormal scales above 0
     const Attributes attributes(op, refusals_);
     const bool backward = op.type == kResizeGradD;
     PORTACL_RETURN_IF_ERROR(attributes.GetNeeded(backward ? "original_size" : "sizes", &sizes_));
@@ -227,8 +227,8 @@ class ResizeCall final : public GraphCall {
     return {};
   }
 
-  // Resize and ResizeGrad: x or grads, roi, scales, sizes, y. op-plugin sends them for nearest
-  // resizing of vectors, and expects nearest's indices.
+  // Reads Resize or ResizeGrad: x or grads, roi, scales, sizes, y. op-plugin sends them for nearest
+  // resizing of vectors, and expects the indices of nearest.
   Status ReadNearest(const GraphOperator& op, const HostLists& lists) {
     const Attributes attributes(op, refusals_);
     PORTACL_RETURN_IF_ERROR(attributes.OnlyWord("mode", kNearest));
@@ -257,7 +257,7 @@ class ResizeCall final : public GraphCall {
   }
 
  private:
-  // Attributes that have one value in portacl, and attributes that say nothing of these modes.
+  // Checks attributes with only one accepted value, and reads attributes that these modes ignore.
   Status CheckRest(const Attributes& attributes) const {
     PORTACL_RETURN_IF_ERROR(attributes.Only<float>("cubic_coeff_a", -0.75F));
     PORTACL_RETURN_IF_ERROR(attributes.Only<int64_t>("exclude_outside", 0));
@@ -316,7 +316,7 @@ void SplitGridAxes(const GraphOperator& /*op*/, const HostLists& lists, Tensors*
   TensorDesc& y = (*tensors)[2];
   if (y.shape.rank() != 3 || y.shape[2] < 2 || y.shape[2] > 3) return;
   const auto axes = static_cast<size_t>(y.shape[2]);
-  std::vector<int64_t> shape(axes + 2, 1);  // all in the first axis while the list is not known
+  std::vector<int64_t> shape(axes + 2, 1);  // if the list is unknown, all points are on one axis
   shape[0] = y.shape[0];
   shape[1] = y.shape[1];
   shape.back() = y.shape[2];

@@ -1,5 +1,5 @@
-// Graph names with attributes that choose the resizing operator: ResizeD, Resize and their
-// gradients. Also affine grids with all points along one axis.
+// Graph names that call different resizing operators, depending on attributes: ResizeD, Resize and
+// their gradients. Also affine grids with all points along one axis.
 #ifndef PORTACL_API_ACL_OP_RESIZE_H_
 #define PORTACL_API_ACL_OP_RESIZE_H_
 
@@ -15,17 +15,17 @@ inline constexpr const char* kResizeGradD = "ResizeGradD";
 inline constexpr const char* kResize = "Resize";
 inline constexpr const char* kResizeGrad = "ResizeGrad";
 
-// ResizeD and ResizeGradD: linear on vectors, described as (N, C, 1, L); cubic on images. An
-// image's memory may lie in the order H, W, N, C.
+// Reads ResizeD and ResizeGradD: linear for vectors, described as (N, C, 1, L), and cubic for
+// images. An image's memory may have the order H, W, N, C.
 base::Status ReadResizeD(const GraphOperator& op, const Tensors& tensors, const HostLists& lists,
                          std::unique_ptr<GraphCall>* call);
 void ViewResizeD(const GraphOperator& op, const HostLists& lists, Tensors* tensors);
 
-// Resize and ResizeGrad: nearest.
+// Reads Resize and ResizeGrad: nearest.
 base::Status ReadResize(const GraphOperator& op, const Tensors& tensors, const HostLists& lists,
                         std::unique_ptr<GraphCall>* call);
 
-// Gives y of AffineGrid, (N, H * W, 2) or (N, D * H * W, 3), the axes that the list `size` says.
+// Views y of AffineGrid, (N, H * W, 2) or (N, D * H * W, 3), with the axes in the list `size`.
 void SplitGridAxes(const GraphOperator& op, const HostLists& lists, Tensors* tensors);
 
 }  // namespace portacl::api

@@ -1,4 +1,4 @@
-// acl_prof.h: configurations that collect nothing; marks and ranges for the timeline.
+// acl_prof.h: configurations, which collect nothing; marks and ranges for the timeline.
 #include "acl/acl_prof.h"
 
 #include <memory>
@@ -12,7 +12,7 @@
 
 struct aclprofConfig {};
 
-// Not synchronised: the interface leaves changes against other uses to the caller.
+// Not synchronised: the caller must order changes and other uses.
 struct aclprofStepInfo {
   uint64_t steps = 0;
 };
@@ -32,7 +32,7 @@ using portacl::base::Status;
 
 constexpr size_t kMostText = 1024;
 
-// Not the runtime's InvalidParam(), which has a code of its own.
+// Used instead of the runtime's InvalidParam(), which has another code.
 template <class... Args>
 Status InvalidArgument(fmt::format_string<Args...> format, Args&&... args) {
   return rt::Error(ACL_ERROR_INVALID_PARAM, format, std::forward<Args>(args)...);
@@ -58,7 +58,7 @@ Status ReadText(const char* text, size_t length, std::string* copy) {
   return {};
 }
 
-// The stamp's text to a function of marks.h.
+// Passes the stamp's text to a function of marks.h.
 template <class Function>
 aclError WithText(const char* function, void* stamp, Function&& use) {
   return Guarded(function, [&]() -> Status {

@@ -47,7 +47,7 @@ Status CheckBatch(const Batch& batch) {
   return {};
 }
 
-// The kind of copy between two places. ACL_ERROR_RT_PARAM_INVALID if one of them is no place.
+// Finds the kind of copy between two places: ACL_ERROR_RT_PARAM_INVALID for an unknown place.
 Status KindOf(const aclrtMemcpyBatchAttr& attr, int32_t* kind) {
   for (const aclrtMemLocation* place : {&attr.dstLoc, &attr.srcLoc}) {
     const int32_t type = RawValue(place->type);
@@ -67,7 +67,7 @@ Status KindOf(const aclrtMemcpyBatchAttr& attr, int32_t* kind) {
   return {};
 }
 
-// Checks all copies before the first is made; *failed is the one that was refused.
+// Checks all copies before the first copy starts. *failed is the index of the refused copy.
 Status MakeRequests(const Batch& batch, std::vector<rt::CopyRequest>* requests, size_t* failed) {
   if (Status status = CheckBatch(batch); !status.ok()) {
     *failed = SIZE_MAX;

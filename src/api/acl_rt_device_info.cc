@@ -1,4 +1,4 @@
-// acl_rt_device.h, acl_base.h: what a device is and how much of it is in use.
+// acl_rt_device.h, acl_base.h: properties and load of a device.
 #include <unistd.h>
 
 #include <cstdio>
@@ -27,7 +27,7 @@ uint64_t HashText(const std::string& text, uint64_t seed) {
   return hash;
 }
 
-// A text that no other machine has: systemd's identity of the installation, or else its name.
+// Returns a text that identifies the machine: systemd's machine id, or else the host name.
 std::string MachineName() {
   std::string name(256, '\0');
   if (std::FILE* file = std::fopen("/etc/machine-id", "r")) {
@@ -128,14 +128,14 @@ aclError aclrtGetDeviceUtilizationRate(int32_t deviceId, aclrtUtilizationInfo* u
   });
 }
 
-// Programs choose code by this name, so each profile answers like a processor that it stands for.
+// Programs choose code by this name. So each profile returns the name of one of its processors.
 const char* aclrtGetSocName() {
   using portacl::ops::Profile;
   const Profile profile =
       GuardedValue(__func__, Profile::kAtlasA2, [] { return portacl::ops::CurrentProfile(); });
   switch (profile) {
     case Profile::kAtlasA2:
-    case Profile::kOpen:  // programs refuse names that they do not know
+    case Profile::kOpen:  // programs refuse unknown names
       break;
     case Profile::kAtlasA3:
       return "Ascend910_9391";

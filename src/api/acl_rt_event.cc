@@ -14,7 +14,7 @@ namespace {
 constexpr uint32_t kAllFlags =
     ACL_EVENT_SYNC | ACL_EVENT_CAPTURE_STREAM_PROGRESS | ACL_EVENT_TIME_LINE;
 
-// The three queries differ in their question and in the names of the answers.
+// Answers one of the three queries, which differ in the question and in the names of the answers.
 template <class Answer>
 aclError Query(aclrtEvent event, Answer* status, Status (*ask)(void*, bool*), Answer complete,
                Answer not_ready) {

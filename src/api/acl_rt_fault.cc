@@ -1,4 +1,4 @@
-// acl_rt_device.h: faults of a device, which never happen, and aborted work.
+// acl_rt_device.h: device faults, which never happen, and aborting work.
 #include <cstddef>
 #include <cstdint>
 
@@ -15,7 +15,7 @@ using portacl::base::Status;
 
 extern "C" {
 
-// Running work cannot be stopped from outside, so a timeout would end nothing.
+// Ignores the timeout, because running work cannot be stopped from outside.
 aclError aclrtDeviceTaskAbort(int32_t deviceId, uint32_t) {
   return Guarded(__func__, [&] { return rt::AbortDevice(deviceId); });
 }

@@ -1,4 +1,4 @@
-// acl_rt_memory.h: host memory of the program's own.
+// acl_rt_memory.h: registers host memory that the program allocated.
 #include <cstdint>
 
 #include "acl/acl_rt.h"

@@ -1,4 +1,4 @@
-// acl_rt_memory.h, acl_rt_stream.h: what other processes would share.
+// acl_rt_memory.h, acl_rt_stream.h: sharing with other processes, which is not supported.
 #include "acl/acl_rt.h"
 #include "api/unsupported.h"
 

@@ -1,4 +1,4 @@
-// acl_rt.h: the code of each thread's last failed call.
+// acl_rt.h: the code of the last failed call of each thread.
 #include "acl/acl_rt.h"
 #include "api/shim.h"
 #include "runtime/error.h"

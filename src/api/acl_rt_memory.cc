@@ -17,7 +17,7 @@ using portacl::base::Status;
 
 namespace {
 
-// Host and device share coherent memory here: nothing to do beyond the checks.
+// Checks a range of a cache function, which does no more: host and device memory are coherent.
 Status CheckCacheRange(const void* address, size_t size) {
   if (address == nullptr) return rt::InvalidParam("devPtr is null");
   rt::AllocationInfo info;

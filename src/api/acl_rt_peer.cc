@@ -1,4 +1,4 @@
-// acl_rt_device.h: devices and processes beside each other.
+// acl_rt_device.h: access between devices and between processes.
 #include <unistd.h>
 
 #include "acl/acl_rt.h"
@@ -12,7 +12,7 @@ using portacl::base::Status;
 
 namespace {
 
-// Both devices of a pair. The first may be left to the current context.
+// Checks the flags and that `peer` is a device other than the current context's device.
 Status CheckPeer(int32_t peer, uint32_t flags) {
   if (flags != 0) return rt::InvalidParam("flags is {}, wanted 0", flags);
   rt::Context* context = nullptr;

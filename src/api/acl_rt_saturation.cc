@@ -1,4 +1,4 @@
-// acl_rt_device.h: what a device does if floating-point numbers overflow.
+// acl_rt_device.h: what happens if a floating-point number overflows.
 #include "acl/acl_rt.h"
 #include "api/shim.h"
 #include "runtime/context.h"

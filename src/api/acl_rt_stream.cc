@@ -30,7 +30,7 @@ aclError aclrtCreateStream(aclrtStream* stream) {
   return Guarded(__func__, [&] { return rt::CreateStream(stream); });
 }
 
-// The priority is a hint for hardware queues; each stream has a thread of its own here.
+// Ignores the priority: it is a hint for hardware queues, but each stream has its own thread here.
 aclError aclrtCreateStreamWithConfig(aclrtStream* stream, uint32_t /*priority*/, uint32_t flag) {
   return Guarded(__func__, [&]() -> Status {
     PORTACL_RETURN_IF_ERROR(CheckStreamFlag(flag));

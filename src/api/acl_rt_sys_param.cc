@@ -29,7 +29,7 @@ Status CheckOption(int32_t opt) {
 
 Status SetOption(Params& params, int32_t opt, int64_t value) {
   PORTACL_RETURN_IF_ERROR(CheckOption(opt));
-  // Level 3 of determinism is of the newest pages; results are deterministic at each.
+  // The newest pages add level 3 of determinism. Results are deterministic at every level.
   const bool levels = opt == RawValue(ACL_OPT_DETERMINISTIC) && portacl::ops::FollowsNewestPages();
   if (value != 0 && value != 1 && !(levels && value == 3)) {
     return rt::InvalidParam("value is {}, wanted 0 or 1{}", value, levels ? " or 3" : "");

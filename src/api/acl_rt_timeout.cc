@@ -1,4 +1,4 @@
-// acl_rt_device.h: how long operators may run and wait.
+// acl_rt_device.h: time limits for running and waiting operators.
 #include "acl/acl_rt.h"
 #include "api/shim.h"
 #include "runtime/error.h"

@@ -1,4 +1,4 @@
-// acl_rt_stream.h: values in memory that streams write and wait for, and the cache.
+// acl_rt_stream.h: streams write values to memory and wait for values; also the cache.
 #include <cstdint>
 
 #include "acl/acl_rt.h"

@@ -1,4 +1,4 @@
-// acl_base.h: descriptions of tensors, and how the memory of one really lies.
+// acl_base.h: descriptions of tensors, and the layout of a tensor's memory.
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -23,7 +23,7 @@ using portacl::runtime::Error;
 
 namespace {
 
-// The product of the extents; 0 if it overflows or an extent is unknown (negative).
+// Returns the product of the extents; 0 if it overflows or an extent is unknown (negative).
 size_t CountElements(const aclTensorDesc& desc) {
   size_t count = 1;
   for (const int64_t dim : desc.dims) {

@@ -1,5 +1,5 @@
-// Reads the arguments of functions that PyTorch's kernels compute, and holds these functions: the
-// build makes them from src/aten/functions.txt.
+// Reads the arguments of functions that PyTorch's kernels compute. The build makes these functions
+// from src/aten/functions.txt; they are included below.
 #include "api/aclnn_aten.h"
 
 #include <cstddef>
@@ -26,7 +26,7 @@ using base::Status;
 using base::TensorDesc;
 using ops::Rule;
 
-// The objects behind one call's handles, as the engine reads them.
+// Reads the objects behind one call's handles into values for PyTorch's kernels.
 class Reader {
  public:
   explicit Reader(const Row& row)
@@ -151,18 +151,18 @@ class Reader {
   const ops::Refusals refusals_;
   Arguments arguments_;
   std::vector<Value> values_;
-  // The values point here. Elements of the inner vectors stay where they are.
-  std::vector<const TensorDesc*> singles_;  // has room for all
+  // The values point into these members. Elements of the inner vectors never move.
+  std::vector<const TensorDesc*> singles_;  // reserved, so elements do not move
   std::vector<std::vector<const TensorDesc*>> lists_;
   std::vector<std::vector<aten::ScalarValue>> scalars_;
   std::vector<std::vector<double>> doubles_;
   std::vector<std::vector<int64_t>> ints_;
   std::vector<std::shared_ptr<TensorDesc>> results_;
-  size_t count_ = 0;  // of tensors
+  size_t count_ = 0;  // number of tensors
   const TensorDesc* newest_ = nullptr;
 };
 
-// The rows, as kRowExp; kRows, the rows with functions; kFallbackRows.
+// Defines each row (such as kRowExp), kRows (rows with functions) and kFallbackRows.
 #include "aten_rows.inc"
 
 }  // namespace

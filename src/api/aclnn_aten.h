@@ -1,4 +1,4 @@
-// Phase 1 of a function that PyTorch's kernels compute. The generated functions call it.
+// Phase 1 of functions that PyTorch's kernels compute. The generated functions call it.
 #ifndef PORTACL_API_ACLNN_ATEN_H_
 #define PORTACL_API_ACLNN_ATEN_H_
 
@@ -13,7 +13,7 @@
 
 namespace portacl::api {
 
-// An argument as it came: which member is set follows from the parameter's kind.
+// An argument of the caller. The parameter's kind says which member is set.
 union Given {
   const void* handle = nullptr;
   int64_t integer;
@@ -35,12 +35,12 @@ union Given {
 aclnnStatus PhaseOneAten(const aten::Row& row, std::span<const Given> given,
                          uint64_t* workspace_size, aclOpExecutor** executor);
 
-// A plan by the table's row `function`, for a call that a companion operator has refused. Not ok if
-// there is no such row, or the row refuses too.
+// Plans a call by the row `function`, after a companion operator has refused the call. Not ok if
+// the table has no such row, or if the row refuses the call, too.
 base::Status PlanAten(const char* function, std::span<const Given> given,
                       ops::PlannedCall* planned);
 
-// All rows that have a function of their own.
+// Returns all rows with functions of their own.
 std::span<const aten::Row* const> AtenRows();
 
 }  // namespace portacl::api

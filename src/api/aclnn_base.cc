@@ -1,4 +1,4 @@
-// aclnn/aclnn_base.h: there is nothing to prepare or to release.
+// aclnn/aclnn_base.h: functions that have nothing to prepare or to release.
 #include "aclnn/aclnn_base.h"
 
 #include <string>

@@ -1,4 +1,4 @@
-// The common part of the two-phase functions.
+// The parts that all two-phase functions share.
 #include "api/aclnn_call.h"
 
 #include <cstring>
@@ -97,7 +97,7 @@ bool ArgumentReader::HasOtherTensors() const {
     const auto* const desc = std::get<const base::TensorDesc*>(call_.argument(at));
     const auto dtype = desc == nullptr ? base::DType::kFloat : desc->dtype;
     const auto rank = desc == nullptr ? 0 : static_cast<size_t>(desc->shape.rank());
-    // The rank of a result follows from the others: a wrong one is refused.
+    // A result of wrong rank is refused, because its rank follows from the inputs.
     const bool other_rank = rank != ops::PartsOf(parameter) && !ops::IsWritten(parameter.kind);
     if (!call_.signature().traits.dtypes.open.Has(static_cast<int32_t>(dtype)) || other_rank) {
       return true;
@@ -131,7 +131,7 @@ aclnnStatus PhaseOne(const char* op, uint64_t* workspace_size, aclOpExecutor** e
 
 namespace {
 
-// The one run of an executor that is not repeatable: given back unless the run was enqueued.
+// Claims the one run of a one-shot executor. Gives it back unless the run was enqueued.
 class OneShotClaim {
  public:
   explicit OneShotClaim(ops::Executor& executor)
@@ -142,7 +142,7 @@ class OneShotClaim {
   OneShotClaim(const OneShotClaim&) = delete;
   OneShotClaim& operator=(const OneShotClaim&) = delete;
   bool granted() const { return claim_ != Claim::kTaken; }
-  // Returns whether the executor has served its only run.
+  // Returns true if the executor has now served its only run.
   bool Spend() {
     spent_ = true;
     return claim_ == Claim::kGranted;
@@ -155,7 +155,7 @@ class OneShotClaim {
   bool spent_ = false;
 };
 
-// The live executor of phase 2.
+// Finds the executor that phase 2 got. Refuses a handle that is not live or of another operator.
 Status FindExecutor(const Refusals& refusals, const aclOpExecutor* handle,
                     std::shared_ptr<aclOpExecutor>* found) {
   if (handle == nullptr) return refusals.Refuse(Rule::kNull, "executor is null");

@@ -1,4 +1,4 @@
-// The common part of the two-phase functions: reading handles, making executors, running them.
+// The parts that all two-phase functions share: read handles, make executors, run them.
 #ifndef PORTACL_API_ACLNN_CALL_H_
 #define PORTACL_API_ACLNN_CALL_H_
 
@@ -19,9 +19,9 @@
 
 namespace portacl::api {
 
-// Reads a call's handles and keeps their objects alive. A null handle gives null, which the
-// operator's own first check reports. A handle that is not live gives an empty stand-in and a
-// status. Ask for the status after that check has passed.
+// Reads a call's handles and keeps their objects alive. A null handle gives null; the operator's
+// first check reports it. A handle that is not live gives an empty stand-in and sets the status.
+// Call TakeStatus() after the operator's first check has passed.
 class Arguments {
  public:
   explicit Arguments(const char* op) : op_(op) {}
@@ -32,9 +32,9 @@ class Arguments {
   const aclScalar* Scalar(const char* name, const aclScalar* handle);
   const std::vector<const aclTensor*>* Tensors(const char* name, const aclTensorList* handle);
   const std::vector<const aclScalar*>* Scalars(const char* name, const aclScalarList* handle);
-  // A tensor that gets its shape from a run. The object behind the handle lives as long as this.
+  // Returns a tensor that gets its shape from a run. The handle's object lives as long as it.
   std::shared_ptr<base::TensorDesc> Result(const char* name, aclTensor* handle);
-  // Not ok if a handle was not live and none was null.
+  // Returns an error if a handle was not live and no handle was null.
   base::Status TakeStatus();
 
  private:
@@ -44,9 +44,9 @@ class Arguments {
   const char* op_;
   bool null_ = false;
   base::Status invalid_;
-  // The objects of most calls stand here: no allocation.
+  // Room for the objects of most calls, without an allocation.
   std::array<std::shared_ptr<void>, 8> alive_;
-  size_t count_ = 0;  // in `alive_`
+  size_t count_ = 0;  // objects in `alive_`
   std::vector<std::shared_ptr<void>> more_alive_;
 };
 
@@ -75,8 +75,8 @@ class ArgumentReader {
   void Add(int32_t value) { call_.Add(int64_t{value}); }
   void Add(bool value) { call_.Add(int64_t{value ? 1 : 0}); }
 
-  // If an operator refuses a call because it lacks the data type or the rank, PyTorch's kernels may
-  // compute it.
+  // Plans the call. If the operator refuses it because of a data type or rank, PyTorch's kernels
+  // may compute it.
   base::Status Plan(bool has_workspace_size, bool has_executor, ops::PlannedCall* planned);
 
  private:
@@ -85,12 +85,12 @@ class ArgumentReader {
 
   Arguments arguments_;
   ops::Call call_;
-  // Tensors and lists alone: no function with other parameters has a row of that table.
+  // Only tensors and lists: functions with other parameters have no row for PyTorch's kernels.
   std::array<Given, ops::Signature::kMaxParameters> given_{};
 };
 
-// A reference to a function that plans; it is called before PhaseOne returns. (A std::function may
-// allocate when it is made: nothing catches exceptions there.)
+// A reference to a function that plans. PhaseOne() calls it before it returns. It is no
+// std::function, which may allocate where nothing catches exceptions.
 class Planner {
  public:
   template <class Function>
@@ -105,13 +105,13 @@ class Planner {
   base::Status (*call_)(const void*, ops::PlannedCall*);
 };
 
-// Phase 1: plans and makes an executor. On failure *workspace_size is 0 and *executor null, if
-// those pointers are given.
+// Phase 1: plans and makes an executor. On failure sets *workspace_size to 0 and *executor to null,
+// unless these pointers are null.
 aclnnStatus PhaseOne(const char* op, uint64_t* workspace_size, aclOpExecutor** executor,
                      Planner planner);
 
-// Phase 1 of an operator of src/ops. `read(reader)` gives the reader each argument in the order of
-// the signature.
+// Phase 1 of an operator of src/ops. `read(reader)` adds each argument to the reader, in the order
+// of the signature.
 template <class Read>
 aclnnStatus PhaseOne(const ops::Signature& signature, uint64_t* workspace_size,
                      aclOpExecutor** executor, const Read& read) {
@@ -123,7 +123,7 @@ aclnnStatus PhaseOne(const ops::Signature& signature, uint64_t* workspace_size,
   return PhaseOne(signature.name, workspace_size, executor, planner);
 }
 
-// Phase 2: enqueues a run of an executor that phase 1 of `op` made. A one-shot executor is freed
+// Phase 2: enqueues a run of an executor that phase 1 of `op` made. Frees a one-shot executor
 // unless the call is refused.
 aclnnStatus PhaseTwo(const char* op, void* workspace, uint64_t workspace_size,
                      aclOpExecutor* executor, aclrtStream stream);

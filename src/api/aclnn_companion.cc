@@ -1,4 +1,4 @@
-// The two-phase functions of the companion operators, made of the table in companion/operators.h.
+// The two-phase functions of the companion operators, made from the table in companion/operators.h.
 #include "aclnnop/aclnn_abs.h"
 #include "aclnnop/aclnn_add.h"
 #include "aclnnop/aclnn_bitwise_and_scalar.h"
@@ -87,8 +87,8 @@ class Reader {
     call_.inputs.push_back({"value", nullptr, &scalars_.back()});
     return *this;
   }
-  // A zero of the output's type. Every type's 0 has no bit set (FLOAT8_E8M0 has no 0: its least
-  // number has none set).
+  // Adds a zero of the output's type: all bits are 0. (FLOAT8_E8M0 has no zero; this is its
+  // smallest number.)
   Reader& Zero() {
     alignas(16) static constexpr std::array<std::byte, 16> kZero{};
     const bool null = call_.out.tensor == nullptr;
@@ -106,12 +106,12 @@ class Reader {
     call_.out = {name, arguments_.Tensor(name, tensor)};
     return *this;
   }
-  // An output that stands first in the signature.
+  // An output that is the first parameter of the function.
   Reader& Overwritten(aclTensor* tensor) {
     call_.in_place = true;
     return Out("selfRef", tensor);
   }
-  // The same, read first.
+  // An output that is the first parameter and is also read.
   Reader& InPlace(aclTensor* tensor) {
     Overwritten(tensor);
     call_.reads_out = true;
@@ -140,7 +140,7 @@ class Reader {
     call_.selected = arguments_.Result("out", tensor);
     return Out("out", tensor);
   }
-  // Inputs first, then "out".
+  // Adds a list. Inputs come first, then "out".
   Reader& List(const char* name, const aclTensorList* list) {
     lists_.push_back({name, arguments_.Tensors(name, list)});
     return *this;
@@ -154,7 +154,7 @@ class Reader {
     return *this;
   }
 
-  // If companion operators lack the element type, PyTorch's kernels may compute the call.
+  // Plans the call. If companion operators lack the data type, PyTorch's kernels may compute it.
   Status Plan(bool has_workspace_size, bool has_executor, portacl::ops::PlannedCall* planned) {
     Status status = PlanCompanionCall(has_workspace_size, has_executor, &planned->plan);
     if (status.code() != ACLNN_ERR_PARAM_INVALID || !HasOtherElements() ||
@@ -200,7 +200,7 @@ class Reader {
     return {name, nullptr, &scalars_.back()};
   }
 
-  // A scalar operand or factor of a call on lists holds for every member.
+  // Checks a call on lists. Its scalar operands and its factor apply to every member.
   Status CheckLists() const {
     const portacl::ops::Refusals refusals(call_.op, portacl::ops::Surface::kAclnn);
     const auto null = [&](const char* name) {
@@ -260,13 +260,13 @@ class Reader {
   Call call_;
   std::array<portacl::api::Given, 6> given_;  // the arguments in the order of the signature
   size_t given_count_ = 0;
-  std::deque<Scalar> scalars_;  // that the operands point to
+  std::deque<Scalar> scalars_;  // operands point into it
   std::vector<TensorList> lists_;
-  TensorList joined_;  // of kCat and kStack
+  TensorList joined_;  // only for kCat and kStack
   int64_t dim_ = 0;
 };
 
-// The arguments of each kind of signature, and how they are read.
+// The parameters of each kind of signature, and how the Reader reads them.
 #define PARAMETERS_SelfOut const aclTensor *self, aclTensor *out
 #define READ_SelfOut Tensor("self", self).Out("out", out)
 #define PARAMETERS_SelfOtherOut const aclTensor *self, const aclTensor *other, aclTensor *out

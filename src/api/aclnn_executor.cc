@@ -1,4 +1,4 @@
-// aclnn/acl_meta.h: executors that run again, with other addresses.
+// aclnn/acl_meta.h: executors that run repeatedly, with other addresses.
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -22,7 +22,7 @@ namespace {
 
 enum class Side { kInput, kOutput, kAny };
 
-// Before phase 1, programs give tensors their addresses so, and do not look at the status.
+// Sets a tensor's address without an executor. Programs do so before phase 1 and ignore the code.
 aclnnStatus SetWithoutExecutor(const char* function, const aclTensor* tensor, void* addr) {
   return GuardedNn(function, [&]() -> Status {
     const auto object = Handles<aclTensor>().Find(tensor);

@@ -1,5 +1,5 @@
-// The two-phase functions of the operators, made of ops/operator_list.inc. If no header of aclnnop/
-// declares a function, or a header declares it otherwise, it does not compile.
+// The two-phase functions of the operators, made from ops/operator_list.inc. A function does not
+// compile if no header of aclnnop/ declares it, or if a header declares it otherwise.
 #include "api/aclnn_call.h"
 #include "every_aclnnop.h"
 #include "ops/operator_list.h"

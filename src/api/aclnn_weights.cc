@@ -1,5 +1,5 @@
-// Sizes of weights in private formats, which are the identity here: as many elements as the shape
-// has.
+// Sizes of weights in private formats. Here these formats change nothing, so the size is the number
+// of elements of the shape.
 #include <cstdint>
 
 #include "aclnnop/aclnn_trans_matmul_weight.h"

@@ -1,4 +1,4 @@
-// Reading of configuration files.
+// Reads configuration files.
 #include "api/config_file.h"
 
 #include <fcntl.h>
@@ -21,7 +21,7 @@ namespace {
 constexpr size_t kMaxBytes = size_t{10} << 20;
 constexpr size_t kMaxDepth = 64;
 
-// A file's descriptor. Opening a FIFO does not wait for its writer.
+// A file's descriptor. Opening a FIFO does not wait for a writer.
 class File {
  public:
   explicit File(const char* path) : file_(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
@@ -44,7 +44,7 @@ base::Status ReadText(const char* path, std::string* text) {
   using runtime::Error;
   const File file(path);
   ssize_t count = file.is_regular() ? 1 : -1;
-  // Not by its size: files of the kernel's own file systems say 0 and hold any number of bytes.
+  // Does not trust the file's size, because files in /proc say 0 and hold any number of bytes.
   std::array<char, 65536> block;
   while (count > 0) {
     count = file.Read(block.data(), block.size());
@@ -58,8 +58,8 @@ base::Status ReadText(const char* path, std::string* text) {
   return Error(ACL_ERROR_INVALID_FILE, "configPath {} is no file that can be read", path);
 }
 
-// Collects the names of a file's sections without a tree of values. The JSON library's tree
-// allocates memory in its destructor, and ends the process if there is none.
+// Collects the names of a file's sections without the JSON library's tree of values. That tree
+// allocates in its destructor, and ends the process if there is no memory.
 class Sections : public nlohmann::json_sax<nlohmann::json> {
  public:
   bool null() override { return Value("null"); }
@@ -82,7 +82,7 @@ class Sections : public nlohmann::json_sax<nlohmann::json> {
     return false;
   }
 
-  // The contents of the file.
+  // The type of the file's top value, and the names of its sections.
   const std::string& type() const { return type_; }
   const std::vector<std::string>& names() const { return names_; }
   const std::string& problem() const { return problem_; }
@@ -92,7 +92,7 @@ class Sections : public nlohmann::json_sax<nlohmann::json> {
     if (type_.empty()) type_ = type;
     return true;
   }
-  // A parser without limits would be brought down by a deep file.
+  // Limits the depth, because a deeply nested file would exhaust the parser's stack.
   bool Enter() {
     if (++depth_ <= kMaxDepth) return true;
     problem_ = "nested too deeply";

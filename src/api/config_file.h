@@ -1,4 +1,4 @@
-// The JSON file that aclInit and aclnnInit may be given.
+// The JSON file that the program may give to aclInit and aclnnInit.
 #ifndef PORTACL_API_CONFIG_FILE_H_
 #define PORTACL_API_CONFIG_FILE_H_
 
@@ -6,9 +6,9 @@
 
 namespace portacl::api {
 
-// Reads and checks it; null or "" is no file. The file changes nothing in this library. A warning
-// of the log names the vendor's sections for dumps and profiling. ACL_ERROR_INVALID_FILE if it
-// cannot be read, _INVALID_FILE_SIZE if it is too big, _PARSE_FILE if it is not a JSON object.
+// Reads and checks the file; null or "" means no file. The file changes nothing in this library. If
+// it has the vendor's sections for dumps or profiling, a warning in the log names them. Errors:
+// ACL_ERROR_INVALID_FILE (unreadable), _INVALID_FILE_SIZE (too big), _PARSE_FILE (no JSON object).
 base::Status ReadConfigFile(const char* path);
 
 }  // namespace portacl::api

@@ -17,7 +17,7 @@ using ops::Op;
 using ops::Parameter;
 using ops::Signature;
 
-// DrivingSDK has FLOAT and INT32 alone, on the products of its page.
+// DrivingSDK has only FLOAT and INT32, on the products of its page.
 constexpr ops::DTypesOfProfiles kCustomFloats = {
     .atlas_a2 = "FLOAT", .ascend_950 = "FLOAT", .open = "FLOAT FLOAT16 BF16 DOUBLE"};
 constexpr ops::DTypesOfProfiles kCustomIndices = {
@@ -79,7 +79,7 @@ const Signature* Find(const char* function) {
   return nullptr;
 }
 
-// Another version of libcust_opapi.so.
+// Refuses a function that only another version of libcust_opapi.so has.
 aclnnStatus Unknown(const char* function) {
   return GuardedNn(function, [&]() -> int32_t {
     return base::Report(ops::Refusals(function, ops::Surface::kAclnn)

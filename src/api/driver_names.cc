@@ -1,6 +1,6 @@
-// Names that torch_npu's libraries link, and that no header of ours declares: the layer below the
-// runtime, the profiler's collector and communication between devices. Programs on one device
-// without compiled device code call none of them.
+// Functions that torch_npu's libraries link and that no header here declares: the layer below the
+// runtime, the profiler's collector, and communication between devices. A program on one device
+// without compiled device code calls none of them.
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -14,7 +14,7 @@ using portacl::api::Unsupported;
 
 namespace {
 
-// Clients do not ask these before an operator, so no client takes their code for an operator's.
+// This code may mean "unknown operator" to clients, but no client calls NoDriver() in that place.
 int32_t NoDriver(const char* function) {
   return portacl::api::Guarded(function, [] {
     return portacl::runtime::Error(ACL_ERROR_RT_FEATURE_NOT_SUPPORT,
@@ -48,7 +48,7 @@ PORTACL_API int32_t rtGetC2cCtrlAddr(uint64_t* /*address*/, uint32_t* /*length*/
   return NoDriver(__func__);
 }
 
-// Accepted; the callback is never called, because nothing is collected.
+// Accepts the callback, but never calls it, because nothing is collected.
 PORTACL_API int32_t MsprofRegisterCallback(uint32_t /*module*/,
                                            int32_t (* /*callback*/)(uint32_t, void*, uint32_t)) {
   return 0;

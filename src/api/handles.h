@@ -1,5 +1,5 @@
-// The objects behind handles of acl_base.h and aclnn/acl_meta.h, the tables of live objects, and
-// the first checks of the functions on data buffers and tensor descriptions.
+// The objects behind handles of acl_base.h and aclnn/acl_meta.h, and the tables of live objects.
+// Also the first checks of functions on data buffers and tensor descriptions.
 #ifndef PORTACL_API_HANDLES_H_
 #define PORTACL_API_HANDLES_H_
 
@@ -21,7 +21,7 @@
 #include "base/tensor_desc.h"
 #include "ops/executor.h"
 
-// Not synchronised: the caller orders changes and other uses.
+// Not synchronised: the caller must order changes and other uses.
 struct aclDataBuffer {
   void* data = nullptr;  // the caller's; may be null
   size_t size = 0;       // bytes
@@ -32,12 +32,12 @@ struct aclTensorDesc {
   portacl::base::Format format = portacl::base::Format::kUndefined;
   std::vector<int64_t> dims;  // outermost first, any rank
   std::string name;
-  // How the memory is laid out, if that was said; otherwise as above.
+  // The layout of the memory, if the program set it; otherwise format and dims apply.
   std::optional<portacl::base::Format> storage_format = {};
   std::optional<std::vector<int64_t>> storage_dims = {};
-  bool host = false;                      // the buffer is host memory
-  std::vector<std::byte> constant = {};   // takes the place of the buffer; empty: none
-  std::vector<int64_t> shape_range = {};  // least and greatest of each extent, or empty
+  bool host = false;                      // the buffer is in host memory
+  std::vector<std::byte> constant = {};   // data instead of a buffer; empty: none
+  std::vector<int64_t> shape_range = {};  // (least, greatest) per extent, or empty
 };
 
 struct aclTensor {
@@ -68,15 +68,15 @@ struct aclOpExecutor : portacl::ops::Executor {
 
 namespace portacl::api {
 
-// The live handles of one type. Look a handle up here before touching it: Find() is null for one
-// that is null, foreign or destroyed. Leaked on purpose: handles may be used during exit.
+// The live handles of one type. Look a handle up before you touch its object: Find() returns null
+// for a null, foreign or destroyed handle. Never destroyed: handles may be used during exit.
 template <class T>
 base::HandleTable<T>& Handles() {
   static constinit base::Immortal<base::HandleTable<T>> table;
   return table.Get();
 }
 
-// For the functions of acl_base.h. Refuses a buffer that Find() or Take() did not find.
+// Refuses a handle that Find() or Take() did not find. For functions of acl_base.h.
 inline base::Status CheckLive(const std::shared_ptr<aclDataBuffer>& buffer) {
   if (buffer != nullptr) return {};
   return {ACL_ERROR_INVALID_PARAM, "dataBuffer is null or no live data buffer"};
@@ -86,7 +86,7 @@ inline base::Status CheckLive(const std::shared_ptr<aclTensorDesc>& desc) {
   return {ACL_ERROR_INVALID_PARAM, "desc is null or no live tensor description"};
 }
 
-// Calls use(object) with the live object behind a handle.
+// Calls use(object) with the object of a live handle.
 template <class T, class Use>
 aclError With(const char* function, const T* handle, Use&& use) {
   return Guarded(function, [&]() -> base::Status {
@@ -96,7 +96,7 @@ aclError With(const char* function, const T* handle, Use&& use) {
   });
 }
 
-// For a query; a bad handle gives `fallback`.
+// Returns query(object); `fallback` if the handle is not live.
 template <class T, class Answer, class Query>
 Answer Ask(const char* function, const T* handle, Answer fallback, Query&& query) {
   Answer answer = fallback;

@@ -24,7 +24,7 @@ namespace {
 using base::JsonString;
 using base::JsonStrings;
 
-// The processor's name as the kernel tells it, or "unknown".
+// Returns the processor's name from /proc/cpuinfo, or "unknown".
 std::string CpuName() {
   std::ifstream cpuinfo("/proc/cpuinfo");
   for (std::string line; std::getline(cpuinfo, line);) {
@@ -45,7 +45,7 @@ std::string Kernels(ops::Op op, std::set<std::string>* sets) {
   return "[" + list + "]";
 }
 
-// The names by which one API calls an operator.
+// Returns the names by which one API calls an operator.
 std::vector<std::string> NamesOf(ops::Op op, std::span<const ops::Signature* const> functions) {
   std::vector<std::string> names;
   for (const ops::Signature* const function : functions) {
@@ -58,7 +58,7 @@ std::vector<std::string> NamesOf(ops::Op op, std::span<const ops::Signature* con
 constexpr const char* kCompanions[] = {PORTACL_COMPANION_OPERATORS(PORTACL_NAME)};
 #undef PORTACL_NAME
 
-// The functions that PyTorch's kernels compute, each with its operator.
+// Lists the functions that PyTorch's kernels compute, each with its operator.
 std::string AtenFunctions() {
   std::string list = "{";
   for (const aten::Row* const row : AtenRows()) {

@@ -6,7 +6,7 @@
 
 namespace portacl::api {
 
-// The JSON object of portaclGetInfo.
+// Returns the JSON object of portaclGetInfo.
 std::string InfoJson();
 
 }  // namespace portacl::api

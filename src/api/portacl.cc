@@ -31,7 +31,7 @@
 
 namespace {
 
-// The native API speaks aclnn's codes.
+// The native API has aclnn's codes.
 static_assert(PORTACL_ERROR_NULL == ACLNN_ERR_PARAM_NULLPTR);
 static_assert(PORTACL_ERROR_INVALID == ACLNN_ERR_PARAM_INVALID);
 static_assert(PORTACL_ERROR_RUNTIME == ACLNN_ERR_RUNTIME_ERROR);
@@ -41,7 +41,7 @@ static_assert(PORTACL_ERROR_NO_KERNEL == ACLNN_ERR_INNER_FIND_KERNEL_ERROR);
 using portacl::base::Status;
 using portacl::base::TensorDesc;
 
-// Where a run's tensors are: the planned addresses, replaced by the given ones.
+// Returns the addresses of a run: given addresses, and planned addresses for null.
 portacl::ops::Storages StoragesOf(const portacl::ops::Plan& plan, void* const* tensors) {
   portacl::ops::Storages storages = plan.PlannedStorages();
   for (int i = 0; tensors != nullptr && i < plan.num_tensors(); ++i) {
@@ -50,8 +50,8 @@ portacl::ops::Storages StoragesOf(const portacl::ops::Plan& plan, void* const* t
   return storages;
 }
 
-// Checks that the call's memory is on the GPU. If a kernel reads other memory, it fails, and so
-// does every later CUDA call in this process.
+// Checks that the call's memory is on the GPU. A kernel that reads other memory makes every later
+// CUDA call of this process fail.
 Status CheckGpuMemory(const portacl::ops::Plan& plan, const portacl::ops::Storages& storages,
                       const void* workspace) {
   const auto check = [&](const char* name, const void* address) -> Status {
@@ -67,7 +67,7 @@ Status CheckGpuMemory(const portacl::ops::Plan& plan, const portacl::ops::Storag
   return workspace == nullptr ? Status() : check("workspace", workspace);
 }
 
-// Enqueues on a stream of CUDA's.
+// Runs a plan on a CUDA stream.
 Status RunOnGpu(const portacl::ops::Plan& plan, const portacl::ops::Storages& storages,
                 void* workspace, void* stream, bool wait) {
   PORTACL_RETURN_IF_ERROR(CheckGpuMemory(plan, storages, workspace));
@@ -112,7 +112,7 @@ Status RunPlan(const portacl::ops::Plan& plan, void* const* tensors, void* works
   return status;
 }
 
-// Texts that stay valid until the thread asks for the same again.
+// Texts that stay valid until the same thread asks for the same text again.
 struct InfoText {
   std::string text;
 };
@@ -123,7 +123,7 @@ struct DeviceText {
   std::string text;
 };
 
-// "cpu", "cuda" or "cuda:1".
+// Reads "cpu", "cuda" or "cuda:1".
 std::optional<int32_t> DeviceFromName(std::string_view name) {
   if (name == "cpu") return portacl::cuda::kCpu;
   if (name == "cuda") return 0;
@@ -148,7 +148,7 @@ int32_t Refuse(const char* function, int32_t code, const std::string& text) {
   return portacl::base::Report(Status(code, fmt::format("{}: {}", function, text)));
 }
 
-// The switches that have a name for each of their values.
+// Sets a setting to the value with this name.
 template <class Find, class Value>
 int32_t SetByName(const char* function, const char* name, Find from_name, const char* (*choices)(),
                   void (*set)(Value)) {

@@ -1,4 +1,4 @@
-// Values behind the handles of aclnn/acl_meta.h, for operators that are not of this library.
+// Reads the values behind handles of aclnn/acl_meta.h, for operators outside this library.
 #include <algorithm>
 #include <cstring>
 

@@ -1,5 +1,5 @@
-// The planning functions of portacl/portacl.h, made of ops/operator_list.inc. If the header does
-// not declare a function, or declares it otherwise, it does not compile.
+// The planning functions of portacl/portacl.h, made from ops/operator_list.inc. A function does not
+// compile if the header does not declare it, or declares it otherwise.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -32,7 +32,7 @@ class ArgumentReader {
   ArgumentReader(const Signature& signature, const char* op)
       : call_(signature, portacl::ops::Surface::kNative, op) {}
 
-  // Null stays null; the operator decides whether that is an error.
+  // Null stays null; the operator decides if that is an error.
   void Add(const portaclTensor* tensor) {
     const char* const name = call_.parameter(call_.size()).name;
     call_.Add(tensor == nullptr ? nullptr : Read(name, *tensor));
@@ -46,7 +46,7 @@ class ArgumentReader {
     const size_t size = PartsOf(call_.parameter(call_.size()));
     call_.Add(&(lists_[list_count_++] = std::vector<int64_t>(values, values + size)));
   }
-  // One value for each spatial axis, zeros for null.
+  // Adds one value for each spatial axis; zeros if the pointer is null.
   void Add(const double* scales) {
     std::array<double, 3> read{};
     if (scales != nullptr) std::copy_n(scales, call_.axes(), read.begin());
@@ -98,13 +98,13 @@ class ArgumentReader {
   Call call_;
   size_t count_ = 0;
   size_t list_count_ = 0;
-  // Places of TensorDesc: to clear all of them would take as long as a tenth of a plan.
+  // Room for TensorDesc objects, not cleared: clearing would take a tenth of a plan's time.
   alignas(TensorDesc) std::byte descs_[portacl::ops::kMaxTensors * sizeof(TensorDesc)];
   std::array<std::vector<int64_t>, 4> lists_;
   Status status_;
 };
 
-// Plans with make(&plan) and hands the plan to the caller.
+// Plans with the arguments that read(reader) adds, and gives the plan to the caller.
 template <class Read>
 int32_t MakeNativePlan(const Signature& signature, portaclPlan** plan, const Read& read) {
   if (plan != nullptr) *plan = nullptr;

@@ -1,5 +1,5 @@
-// The wrapper of every extern "C" function of src/api. No exception leaves the library, and a
-// failure keeps its message for aclGetRecentErrMsg.
+// Wrappers for all extern "C" functions of src/api. They let no exception leave the library, and
+// keep a failure's message for aclGetRecentErrMsg.
 #ifndef PORTACL_API_SHIM_H_
 #define PORTACL_API_SHIM_H_
 
@@ -22,14 +22,13 @@
 
 namespace portacl::api {
 
-// The code of this thread's newest failed call of the ACL and aclnn functions, for
-// aclrtPeekAtLastError.
+// The code of this thread's newest failed ACL or aclnn call, for aclrtPeekAtLastError.
 inline int32_t& LastError() {
   thread_local int32_t code = 0;
   return code;
 }
 
-// The number behind an enumerator that a caller passed. Callers may pass any number; in C++ it is
+// Returns the number of an enum value from a caller. A caller may pass any number, and in C++ it is
 // undefined to read an unknown number as the enum.
 template <class Enum>
 int32_t RawValue(const Enum& value) {
@@ -41,23 +40,23 @@ int32_t RawValue(const Enum& value) {
 
 namespace internal {
 
-// Must not throw: it is called where memory may have run out.
+// Keeps the message of a failure. Does not throw, because memory may have run out.
 inline void KeepMessage(const char* function, std::string_view what) noexcept {
   try {
     static_cast<void>(
         base::Report(base::Status(1, std::string(function).append(": ").append(what))));
-  } catch (...) {  // the code alone has to do
+  } catch (...) {  // then only the code reports the failure
   }
 }
 
-// The codes of calls if something has run out.
+// The codes of calls that fail because memory or threads have run out.
 struct Shortage {
   int32_t memory;
   int32_t threads;
 };
 
-// A body returns a Status or a code. Here the function's name is added to a Status' message; with a
-// code, the body has kept the message itself.
+// Calls the body, which returns a Status or a code. Keeps a Status's message with the function's
+// name before it. If the body returns a code, it has kept the message itself.
 template <class Body>
 int32_t Invoke(const char* function, Body&& body, Shortage shortage, int32_t other) noexcept {
   try {
@@ -71,10 +70,10 @@ int32_t Invoke(const char* function, Body&& body, Shortage shortage, int32_t oth
   } catch (const std::bad_alloc&) {
     KeepMessage(function, "out of memory");
     return shortage.memory;
-  } catch (const std::length_error&) {  // a table of more than any memory holds
+  } catch (const std::length_error&) {  // a vector would be too long for any memory
     KeepMessage(function, "out of memory");
     return shortage.memory;
-  } catch (const std::system_error&) {  // of std::thread
+  } catch (const std::system_error&) {  // thrown by std::thread
     KeepMessage(function, "no thread can be made: the system's limit is reached");
     return shortage.threads;
   } catch (const std::exception& error) {
@@ -96,7 +95,7 @@ int32_t Call(const char* function, Body&& body, Shortage shortage, int32_t other
 
 }  // namespace internal
 
-// For functions that return aclError.
+// Wraps functions that return aclError.
 template <class Body>
 int32_t Guarded(const char* function, Body&& body) noexcept {
   const int32_t code = internal::Call(function, std::forward<Body>(body),
@@ -106,7 +105,7 @@ int32_t Guarded(const char* function, Body&& body) noexcept {
   return code;
 }
 
-// For functions that give memory: their documents promise a code of their own.
+// Wraps functions that allocate memory: the documents promise other codes if memory has run out.
 template <class Body>
 int32_t GuardedMemory(const char* function, Body&& body) noexcept {
   const int32_t code = internal::Call(
@@ -116,8 +115,8 @@ int32_t GuardedMemory(const char* function, Body&& body) noexcept {
   return code;
 }
 
-// For functions that return aclnnStatus. Messages of both phases have only the operator's name;
-// `phase` is the rest of the function's name.
+// Wraps functions that return aclnnStatus. `phase` is the part of the function's name behind the
+// operator's name; messages leave it out.
 template <class Body>
 int32_t GuardedNn(const char* function, Body&& body, const char* phase = "") noexcept {
   const int32_t code =
@@ -127,15 +126,15 @@ int32_t GuardedNn(const char* function, Body&& body, const char* phase = "") noe
   return code;
 }
 
-// For functions of portacl.h: a program that uses ACL as well finds its own last error untouched.
+// Wraps functions of portacl.h. They do not change the last error of ACL.
 template <class Body>
 int32_t GuardedNative(const char* function, Body&& body) noexcept {
   return internal::Call(function, std::forward<Body>(body),
                         {ACLNN_ERR_RUNTIME_ERROR, ACLNN_ERR_RUNTIME_ERROR}, ACLNN_ERR_INNER);
 }
 
-// For pure questions with "no" as a valid answer: returns the body's code. The thread's last error
-// and message do not change.
+// Wraps questions to which "no" is a valid answer: returns the body's code. Does not change the
+// thread's last error and message.
 template <class Body>
 int32_t Question(Body&& body) noexcept {
   try {
@@ -147,7 +146,7 @@ int32_t Question(Body&& body) noexcept {
   }
 }
 
-// For functions that return a value and cannot fail otherwise: `fallback` if the body throws.
+// Wraps functions that return a value. Returns `fallback` if the body throws.
 template <class T, class Body>
 T GuardedValue(const char* function, T fallback, Body&& body) noexcept {
   T value = fallback;

@@ -1,5 +1,5 @@
-// The functions for the package portacl_npu, and how the package gets into a process of torch_npu.
-// No header declares these functions: only that package calls them, and finds them by name.
+// The functions for the package portacl_npu, and its import into a process of torch_npu. No header
+// declares these functions, because only that package calls them, and finds them by name.
 #include "api/torch_npu.h"
 
 #include <dlfcn.h>
@@ -26,7 +26,7 @@ Function* Find(const char* name) {
   return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
 }
 
-// The folder "python" of the install tree that this library lies in, as a Python literal.
+// Returns the folder "python" of this library's install tree, as a Python literal.
 std::string PackageFolder() {
   Dl_info info;
   if (dladdr(reinterpret_cast<const void*>(&PackageFolder), &info) == 0) return "''";
@@ -58,7 +58,7 @@ void JoinTorchNpu() noexcept {
         is_initialized() == 0) {
       return 0;
     }
-    // In a function's own names: the names of the program's __main__ stay as they are.
+    // exec() in a dictionary of its own, so that the names in the program's __main__ do not change.
     const std::string program = fmt::format(R"(exec('''
 import sys
 sys.path.insert(0, folder)
@@ -86,14 +86,14 @@ finally:
 
 extern "C" {
 
-// 1 in guard mode: the library's host code then uses other addresses than the program.
+// Returns 1 in guard mode: there, host code of the library uses other addresses than the program.
 PORTACL_API int32_t portaclNpuGuarded(void) {
   return portacl::api::GuardedValue<int32_t>(__func__, 0,
                                              [] { return rt::GuardEnabled() ? 1 : 0; });
 }
 
-// The address at which the library's host code reaches `bytes` of device memory. Null, with a
-// message, if this is no device memory.
+// Returns the address at which host code of the library reaches `bytes` bytes of device memory.
+// Returns null and sets a message if the address is not in device memory.
 PORTACL_API void* portaclNpuHostAddress(const void* address, size_t bytes) {
   void* host = nullptr;
   const int32_t code = portacl::api::GuardedNative(__func__, [&] {
@@ -103,7 +103,7 @@ PORTACL_API void* portaclNpuHostAddress(const void* address, size_t bytes) {
   return code == 0 ? host : nullptr;
 }
 
-// Whether the timeline, the log or the log of calls is on.
+// Returns 1 if the timeline, the log (level debug) or the log of calls is on.
 PORTACL_API int32_t portaclNpuWatched(void) {
   return portacl::api::GuardedValue<int32_t>(__func__, 0, [] {
     return rt::TraceEnabled() || base::LogEnabled(base::LogLevel::kDebug) || base::CallLogEnabled()
@@ -112,7 +112,7 @@ PORTACL_API int32_t portaclNpuWatched(void) {
   });
 }
 
-// A call that PyTorch's CPU kernels did on device memory, which ended just now.
+// Reports a call that PyTorch's CPU kernels computed on device memory and that has just ended.
 PORTACL_API void portaclNpuReportCall(const char* name, const char* tensors, double microseconds) {
   portacl::api::GuardedValue(__func__, 0, [&] {
     const rt::TraceTime end = std::chrono::steady_clock::now();

@@ -1,4 +1,4 @@
-// The answer of functions that a CPU cannot have.
+// Refuses functions that a CPU cannot have.
 #ifndef PORTACL_API_UNSUPPORTED_H_
 #define PORTACL_API_UNSUPPORTED_H_
 
@@ -8,8 +8,8 @@
 
 namespace portacl::api {
 
-// ACL_ERROR_API_NOT_SUPPORT with `reason` as the message. Not ACL_ERROR_RT_FEATURE_NOT_SUPPORT: for
-// clients that code means "this operator is not supported".
+// Returns ACL_ERROR_API_NOT_SUPPORT with the message `reason`. Not
+// ACL_ERROR_RT_FEATURE_NOT_SUPPORT, which clients read as "this operator is not supported".
 inline aclError Unsupported(const char* function, const char* reason) {
   return Guarded(function, [&] {
     return runtime::Error(ACL_ERROR_API_NOT_SUPPORT, "not supported by portacl: {}", reason);

@@ -1,4 +1,4 @@
-// The first steps of the functions on handles of the two-phase API.
+// The first steps of functions on handles of the two-phase API.
 #ifndef PORTACL_API_WITH_HANDLE_H_
 #define PORTACL_API_WITH_HANDLE_H_
 
@@ -34,7 +34,7 @@ aclnnStatus WithHandle(const char* function, const char* name, const T* handle, 
   });
 }
 
-// Null handles are accepted: destroying nothing succeeds.
+// Destroys a handle. A null handle is accepted and does nothing.
 template <class T>
 aclnnStatus Destroy(const char* function, const char* name, const T* handle) {
   return GuardedNn(function, [&]() -> base::Status {

@@ -10,10 +10,10 @@
 
 namespace portacl::ops {
 
-// The sums along one axis: destination o is the sum of weight[k] * element source[k], start[o] <= k
-// < start[o + 1]. The sources of a destination never decrease, and all elements between them are
-// its sources too. From one destination to the next, the first and the last source do not decrease
-// either. A source may occur twice, and a weight may be zero (of either sign). A destination
+// The sums along one axis: destination o is the sum of weight[k] * element source[k], for k from
+// start[o] to start[o + 1] - 1. The sources of a destination never decrease, and they include all
+// elements between them. Neither the first source nor the last source decreases from a destination
+// to the next. A source may occur twice, and a weight may be zero (of either sign). A destination
 // without taps is +0. Weights are finite.
 struct ResampleAxis {
   int64_t from = 1;                 // the sources' extent, which is read
