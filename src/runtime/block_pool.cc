@@ -34,13 +34,13 @@ namespace portacl::runtime {
 namespace {
 
 constexpr size_t kAlignment = 512;
-constexpr size_t kPage = 4096;  // programs take memory of a page and more to begin at one
-constexpr size_t kMappedFrom = size_t{64} << 10;  // smaller ones: the C heap reuses memory itself
+constexpr size_t kPage = 4096;  // blocks of a page and more begin at a page: programs rely on it
+constexpr size_t kMappedFrom = size_t{64} << 10;  // smaller blocks: the C heap reuses them itself
 constexpr size_t kHugePage = size_t{2} << 20;
 constexpr size_t kHugeFrom = size_t{1} << 20;
 constexpr size_t kMaxKept = 256;  // blocks
 
-// A mapping that starts at a multiple of 2 MiB, so that every huge page of it can be one.
+// Maps memory from a multiple of 2 MiB on, so that all of it can be huge pages.
 void* MapAligned(size_t bytes) {
   const size_t room = bytes + kHugePage;
   void* const start = mmap(nullptr, room, PROT_READ | PROT_WRITE,
@@ -63,15 +63,15 @@ void* MapBlock(size_t bytes, Pages pages) {
     data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (data == MAP_FAILED) data = nullptr;
   }
-  // A hint: if the kernel has no huge pages the block is as good.
+  // Only a hint: without huge pages the block works, too.
   if (data != nullptr && huge) {
     madvise(data, bytes, pages == Pages::kHuge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
   }
   return data;
 }
 
-// The size of a mapped block of at least `bytes`. There are few different sizes, so that blocks can
-// be reused. 0 on overflow.
+// Returns the size of a mapped block for `bytes` bytes; 0 on overflow. There are few different
+// sizes, so that blocks can be reused.
 size_t MappedSize(size_t bytes) {
   if (bytes > SIZE_MAX / 4) return 0;
   if (bytes >= kHugeFrom) return base::RoundUp(bytes, kHugePage);
@@ -90,7 +90,7 @@ Pool& ThePool() {
   static constinit base::Immortal<Pool> pool;
   return pool.Get([] {
     auto made = std::make_unique<Pool>();
-    made->kept.reserve(kMaxKept);  // giving a block back asks for no memory
+    made->kept.reserve(kMaxKept);  // so giving a block back allocates nothing
     return made.release();
   });
 }
@@ -100,7 +100,7 @@ void Unmap(const Block& block) {
   munmap(block.data, block.bytes);
 }
 
-// The newest kept block that fits without wasting more than a quarter.
+// Takes the newest kept block that is large enough and wastes at most a quarter of `bytes`.
 Block TakeKept(size_t bytes, Pages pages) {
   Pool& pool = ThePool();
   const std::lock_guard lock(pool.mutex);
@@ -148,11 +148,11 @@ Block TakeBlock(size_t bytes, Pages pages) {
   if (size == 0) return {};
   Block block = TakeKept(size, pages);
   if (block.data == nullptr) block = {MapBlock(size, pages), size, pages, /*mapped=*/true};
-  if (block.data == nullptr) {  // the kept blocks may hold the memory that is missing
+  if (block.data == nullptr) {  // retried without kept blocks, which may hold the missing memory
     TrimPool();
     block.data = MapBlock(size, pages);
   }
-  // The address sanitizer finds kernels that reach past the size asked for.
+  // Lets the address sanitizer find kernels that reach past `bytes`.
   if (block.data != nullptr) {
     ASAN_UNPOISON_MEMORY_REGION(block.data, bytes);
     ASAN_POISON_MEMORY_REGION(static_cast<char*>(block.data) + bytes, block.bytes - bytes);

@@ -1,5 +1,5 @@
-// Blocks of memory for allocations and scratch. Big blocks that are freed are kept, up to a bound,
-// and handed out again. So the system need not provide and clear their pages again.
+// Blocks of memory for allocations and scratch. The pool keeps big freed blocks, up to a limit, and
+// hands them out again. So the system need not provide and clear their pages again.
 #ifndef PORTACL_RUNTIME_BLOCK_POOL_H_
 #define PORTACL_RUNTIME_BLOCK_POOL_H_
 
@@ -7,30 +7,30 @@
 
 namespace portacl::runtime {
 
-// kHuge: transparent huge pages if the block is big enough for one. kNormal: never.
+// kHuge: transparent huge pages if the block is big enough. kNormal: no huge pages.
 enum class Pages { kHuge, kNormal };
 
 struct Block {
-  void* data = nullptr;  // aligned to 512 bytes, from 4096 on to these; null: no block
-  size_t bytes = 0;      // at least what was asked for
+  void* data = nullptr;  // aligned to 512 bytes (to 4096 if that big); null: no block
+  size_t bytes = 0;      // at least the requested size
   Pages pages = Pages::kHuge;
-  bool mapped = false;  // by mmap; otherwise from the C heap
+  bool mapped = false;  // true: from mmap; false: from the C heap
 };
 
-// A block of at least `bytes` > 0; its data is null if there is no memory. Contents undefined.
+// Returns a block of at least `bytes` > 0 with undefined contents. Its data is null without memory.
 Block TakeBlock(size_t bytes, Pages pages);
 
 void ReturnBlock(const Block& block);
 
-// Bytes kept for reuse now, and the most that are ever kept: an eighth of the machine's memory, at
-// most 1 GiB, or PORTACL_POOL_BYTES.
+// The bytes that are kept now, and the most bytes that are ever kept: PORTACL_POOL_BYTES, or else
+// an eighth of the machine's memory, at most 1 GiB.
 size_t PooledBytes();
 size_t PoolLimit();
 
 // Gives the kept blocks back to the system.
 void TrimPool();
 
-// Memory of the machine in bytes.
+// The machine's memory in bytes.
 size_t PhysicalMemory();
 
 }  // namespace portacl::runtime

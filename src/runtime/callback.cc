@@ -1,4 +1,4 @@
-// Subscriptions and the queues of callbacks.
+// Subscriptions of threads to streams, and the queues of callbacks.
 #include "runtime/callback.h"
 
 #include <pthread.h>
@@ -32,16 +32,16 @@ struct Callback {
         returned(std::move(gate)) {}
   Callback(Callback&&) = default;
   Callback& operator=(Callback&&) = default;
-  // A callback that returned, threw or is dropped (after a failed task) must not be waited for.
+  // Nobody must wait for a callback that returned, threw, or was dropped after a failed task.
   ~Callback() {
     if (returned != nullptr) returned->Open();
   }
 
   void (*function)(void*) = nullptr;
   void* user_data = nullptr;
-  const Stream* stream = nullptr;  // compared only
-  bool stream_waits = false;       // until it has returned
-  std::shared_ptr<Gate> returned;  // opened when it has returned, or will never run
+  const Stream* stream = nullptr;  // only compared
+  bool stream_waits = false;       // until the callback has returned
+  std::shared_ptr<Gate> returned;  // opened when the callback has returned, or will never run
 };
 
 // The callbacks for one thread.
@@ -49,8 +49,8 @@ struct Inbox {
   std::mutex mutex;
   std::condition_variable arrived;
   std::list<Callback> callbacks;
-  int streams = 0;     // subscribed to this thread
-  int32_t device = 0;  // of these streams
+  int streams = 0;     // number of streams subscribed to this thread
+  int32_t device = 0;  // the device of these streams
 
   bool abandoned() const { return streams == 0 && callbacks.empty(); }
 };
@@ -64,20 +64,20 @@ struct Subscription {
 };
 
 struct Subscriptions {
-  std::mutex mutex;  // before any inbox's
+  std::mutex mutex;  // taken before any inbox's mutex
   std::unordered_map<uint64_t, std::shared_ptr<Inbox>> by_thread;
   std::unordered_map<const Stream*, std::shared_ptr<Subscription>> by_stream;
 };
 
 constinit base::Immortal<Subscriptions> the_subscriptions;
 
-// A child of fork() has none of its parent's streams, and their locks may be held.
+// A child of fork() starts without subscriptions: it has none of the parent's streams.
 void ForgetInChild() { the_subscriptions.Forget(); }
 
 Subscriptions& All() {
   return the_subscriptions.Get([] {
     auto made = std::make_unique<Subscriptions>();
-    static bool registered = false;  // once, though each child makes its own object
+    static bool registered = false;  // once, although each child makes its own object
     if (!registered) base::RunInForkedChildren(&ForgetInChild);
     registered = true;
     return made.release();
@@ -86,8 +86,8 @@ Subscriptions& All() {
 
 uint64_t ThisThread() { return static_cast<uint64_t>(pthread_self()); }
 
-// Ends a stream's subscription, if it has one; the caller holds the lock of All(). Callbacks that
-// were delivered but have not run are dropped (`drop`), or the thread still runs them.
+// Ends a stream's subscription, if there is one. `drop`: callbacks that were delivered but have not
+// run are dropped; otherwise the thread still runs them. The caller holds the lock of All().
 void Remove(const Stream* stream, bool drop) {
   Subscriptions& all = All();
   const auto found = all.by_stream.find(stream);
@@ -95,7 +95,7 @@ void Remove(const Stream* stream, bool drop) {
   const std::shared_ptr<Subscription> subscription = std::move(found->second);
   all.by_stream.erase(found);
   Inbox& inbox = *subscription->inbox;
-  std::list<Callback> dropped;  // gates are opened without the inbox's lock
+  std::list<Callback> dropped;  // destroyed without the inbox's lock, because this opens gates
   const std::lock_guard lock(inbox.mutex);
   subscription->active = false;
   --inbox.streams;
@@ -110,7 +110,7 @@ void Remove(const Stream* stream, bool drop) {
   inbox.arrived.notify_all();
 }
 
-// The stream's task: hands the callback, a list of one, over. Runs in the stream's order.
+// A task of the stream: moves the callback (a list of one) to the thread's inbox.
 base::Status Deliver(const Subscription& subscription, std::list<Callback>& callback) {
   Inbox& inbox = *subscription.inbox;
   {
@@ -126,7 +126,7 @@ base::Status Deliver(const Subscription& subscription, std::list<Callback>& call
                "the thread was unsubscribed before the callback's turn, it will not run");
 }
 
-// Waits for a callback.
+// Waits for a callback and takes it out of the inbox.
 base::Status TakeCallback(Inbox& inbox, SteadyTime deadline, Callback* callback) {
   std::unique_lock lock(inbox.mutex);
   const auto something = [&] { return !inbox.callbacks.empty() || inbox.streams == 0; };
@@ -193,7 +193,7 @@ base::Status UnsubscribeReport(uint64_t thread, void* handle) {
 
 void Unsubscribe(const Stream* stream, bool drop) {
   Subscriptions* const all = the_subscriptions.Find();
-  if (all == nullptr) return;  // nobody has ever subscribed
+  if (all == nullptr) return;  // no stream was ever subscribed
   const std::lock_guard lock(all->mutex);
   Remove(stream, drop);
 }

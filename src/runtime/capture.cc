@@ -1,4 +1,4 @@
-// Captures, the graphs that they leave, and groups of tasks in these.
+// Captures, the graphs that they make, and groups of tasks in graphs.
 #include "runtime/capture.h"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ struct Step {
   std::function<bool()> ready;
 };
 
-// Positions in the tasks of a capture's streams, one per stream.
+// For each stream of a capture: how many of its tasks count as done.
 using Clock = std::vector<uint64_t>;
 
 }  // namespace
@@ -33,18 +33,18 @@ struct CapturedRecord {
 
 namespace {
 
-// What an aclmdlRI stands for.
+// The object behind an aclmdlRI: a captured graph.
 struct Graph {
-  std::mutex mutex;  // before no other
+  std::mutex mutex;  // taken after a capture's mutex, before none
   std::vector<Step> steps;
-  bool complete = false;      // the capture is over
-  std::vector<void*> groups;  // handles that go with it
+  bool complete = false;      // true once the capture is over
+  std::vector<void*> groups;  // handles of groups, which end with the graph
 };
 
-// What an aclrtTaskGrp stands for.
+// The object behind an aclrtTaskGrp: a group of tasks in a graph.
 struct TaskGroup {
   std::shared_ptr<Graph> graph;
-  std::vector<size_t> steps;  // indices
+  std::vector<size_t> steps;  // indices into graph->steps
 };
 
 base::HandleTable<Graph>& Graphs() {
@@ -56,7 +56,7 @@ base::HandleTable<TaskGroup>& Groups() {
   return groups.Get();
 }
 
-// The next push_back() asks for no memory.
+// Makes room so that the next push_back() allocates nothing.
 template <class T>
 void ReserveOneMore(std::vector<T>* list) {
   if (list->size() == list->capacity()) list->reserve(std::max<size_t>(4, 2 * list->size()));
@@ -76,8 +76,8 @@ base::Status NotCaptured(const Stream& stream) {
 
 }  // namespace
 
-// One capture, from begin to end. Its lock is taken inside a stream's lock, never around one.
-// It ends with EndCapture() on the stream that it began on, or with that stream.
+// One capture, from begin to end. Its lock may be taken while a stream's lock is held, not the
+// other way round. It ends with EndCapture() on the stream where it began, or with that stream.
 class Capture final : public Recorder, public std::enable_shared_from_this<Capture> {
  public:
   explicit Capture(CaptureMode mode)
@@ -91,12 +91,12 @@ class Capture final : public Recorder, public std::enable_shared_from_this<Captu
   CaptureState state();
   bool BeganOn(const Stream& stream);
 
-  // False if it has ended or was invalidated.
+  // Adds a stream. Returns false if the capture has ended or was invalidated.
   bool Join(const std::shared_ptr<Stream>& stream, const Clock& before);
   std::shared_ptr<const CapturedRecord> Record(const Stream& stream);
   base::Status CheckJoined();
 
-  // Ends recording and releases its streams; false if it has ended already. Allocates nothing.
+  // Ends recording and releases the streams. False if it has ended already. Allocates nothing.
   bool Finish();
 
   base::Status BeginGroup(const Stream& stream);
@@ -104,9 +104,9 @@ class Capture final : public Recorder, public std::enable_shared_from_this<Captu
 
  private:
   struct Member {
-    const Stream* stream = nullptr;  // compared only
+    const Stream* stream = nullptr;  // only compared
     std::weak_ptr<Stream> alive;
-    Clock known;  // work that is before what this stream enqueues next; its own included
+    Clock known;  // work that comes before this stream's next task, its own work included
     bool grouping = false;
     std::vector<size_t> group;
   };
@@ -117,12 +117,12 @@ class Capture final : public Recorder, public std::enable_shared_from_this<Captu
   const std::shared_ptr<Graph> graph_ = std::make_shared<Graph>();
   std::mutex mutex_;
   CaptureState state_ = CaptureState::kActive;
-  std::vector<Member> members_;  // the first is the one that it began on
+  std::vector<Member> members_;  // the first member is the stream where the capture began
 };
 
 namespace {
 
-// The capture of a stream, or null; another recorder (an update of a group) is not one.
+// Returns the capture of a stream, or null. (The recorder may also be an update of a group.)
 std::shared_ptr<Capture> CaptureOf(Stream& stream) {
   return std::dynamic_pointer_cast<Capture>(stream.recorder());
 }
@@ -134,7 +134,7 @@ base::Status FindCaptured(void* handle, std::shared_ptr<Stream>* stream,
   return *capture != nullptr ? base::Status() : NotCaptured(**stream);
 }
 
-// Ends the life of a graph's handle and of its groups'; false if it had ended already.
+// Ends the handles of a graph and of its groups. Returns false if they have ended already.
 bool Drop(const std::shared_ptr<Graph>& graph) {
   if (Graphs().Take(graph.get()) == nullptr) return false;
   const std::lock_guard lock(graph->mutex);
@@ -142,7 +142,7 @@ bool Drop(const std::shared_ptr<Graph>& graph) {
   return true;
 }
 
-// Ends a capture; false if another thread has.
+// Ends a capture. Returns false if another thread has ended it.
 bool Release(const std::shared_ptr<Capture>& capture) {
   const bool ended = capture->Finish();
   CloseCapture(capture->origin());
@@ -204,7 +204,7 @@ base::Status Capture::Add(const Stream& stream, Task task) {
   PORTACL_RETURN_IF_ERROR(CheckRecordable(task));
   const std::lock_guard lock(mutex_);
   const size_t index = IndexOf(stream);
-  if (index == members_.size()) return NotCaptured(stream);  // it ended meanwhile
+  if (index == members_.size()) return NotCaptured(stream);  // the capture has ended meanwhile
   Member& member = members_[index];
   const std::lock_guard graph_lock(graph_->mutex);
   ReserveOneMore(&member.group);
@@ -215,7 +215,7 @@ base::Status Capture::Add(const Stream& stream, Task task) {
 }
 
 void Capture::Lose(const Stream& stream) {
-  if (BeganOn(stream)) {  // nobody could end it any more
+  if (BeganOn(stream)) {  // without this stream nobody can end the capture
     if (Release(shared_from_this())) Drop(graph_);
     return;
   }
@@ -504,7 +504,7 @@ base::Status WaitInCapture(const std::shared_ptr<Stream>& stream,
   }
   if (same) return {};
   PORTACL_RETURN_IF_ERROR(stream->SetRecorder(capture));
-  // If it ended after the join, it has let the stream go already and will not again.
+  // If the capture ended after Join(), it has released its streams already.
   if (capture->state() == CaptureState::kNone) stream->DropRecorder(capture);
   return {};
 }

@@ -1,8 +1,8 @@
-// Captured streams: their tasks are recorded instead of run, and replayed as often as wanted.
+// Captured streams: their tasks are recorded instead of run, and can be replayed many times.
 //
 // All streams of a capture share one list of steps, in the order of the calls. A wait is called
-// after the record that it waits for. So the list has every order that the events demand: one
-// stream replays it, and events need no steps.
+// after the record that it waits for. So the list's order fulfils all events: one stream replays
+// the list, and events need no steps.
 #ifndef PORTACL_RUNTIME_CAPTURE_H_
 #define PORTACL_RUNTIME_CAPTURE_H_
 
@@ -20,19 +20,19 @@ enum class CaptureState : int32_t { kNone = 0, kActive = 1, kInvalidated = 2 };
 
 class Capture;
 
-// A record of an event in a capture: the work of the capture's streams that was before it.
+// The record of an event in a capture: which work of the capture's streams comes before the record.
 struct CapturedRecord;
 
 base::Status BeginCapture(void* stream, CaptureMode mode);
 base::Status EndCapture(void* stream, void** graph);
 
-// *graph: null if the stream is not captured.
+// Sets *graph to null if the stream is not captured.
 base::Status GetCaptureInfo(void* stream, CaptureState* state, void** graph);
 
 base::Status ReplayGraph(void* graph, void* stream);
 base::Status DestroyGraph(void* graph);
 
-// A line per step: name, category and details of its task; and the same as a JSON array.
+// `lines` gets a line per step: name, category and details of its task. `json` gets the same.
 base::Status DescribeGraph(void* graph, std::string* lines, std::string* json);
 
 base::Status BeginTaskGroup(void* stream);
@@ -40,15 +40,15 @@ base::Status EndTaskGroup(void* stream, void** group);
 base::Status BeginTaskUpdate(void* stream, void* group);
 base::Status EndTaskUpdate(void* stream);
 
-// ---- For events. -------------------------------------------------------------------------------
+// ---- for events --------------------------------------------------------------------------------
 
-// The record of an event on a stream now; null if the stream is not captured.
+// Records an event on a captured stream. *record is null if the stream is not captured.
 base::Status RecordInCapture(Stream& stream, std::shared_ptr<const CapturedRecord>* record);
 
-// Whether the capture of a record goes on.
+// Returns true while the record's capture goes on.
 bool IsCapturing(const std::shared_ptr<const CapturedRecord>& record);
 
-// The stream's later work is after the record; joins the stream to the capture if need be.
+// Orders the stream's later work after the record. Joins the stream to the capture if needed.
 base::Status WaitInCapture(const std::shared_ptr<Stream>& stream,
                            const std::shared_ptr<const CapturedRecord>& record);
 

@@ -1,4 +1,4 @@
-// The open captures of all threads, and each thread's own mode.
+// The open captures of all threads, and the mode of each thread.
 #include "runtime/capture_rules.h"
 
 #include <atomic>
@@ -50,7 +50,7 @@ base::Status RefuseUnsafeCall() {
   if (thread_mode == CaptureMode::kRelaxed) return {};
   const std::lock_guard lock(open.mutex);
   for (const auto& capture : open.captures) {
-    if (capture->process != getpid()) continue;  // it did not come along through fork()
+    if (capture->process != getpid()) continue;  // the capture was begun in the parent of a fork()
     const bool own = capture->thread == std::this_thread::get_id();
     const bool global =
         capture->mode == CaptureMode::kGlobal && thread_mode == CaptureMode::kGlobal;

@@ -1,4 +1,4 @@
-// Which captures are open, and which calls they forbid.
+// The open captures, and the calls that they forbid.
 #ifndef PORTACL_RUNTIME_CAPTURE_RULES_H_
 #define PORTACL_RUNTIME_CAPTURE_RULES_H_
 
@@ -15,23 +15,23 @@ namespace portacl::runtime {
 
 enum class CaptureMode : int32_t { kGlobal = 0, kThreadLocal = 1, kRelaxed = 2 };
 
-// How an open capture was begun.
+// The mode, thread and process of an open capture's begin.
 struct CaptureOrigin {
   CaptureMode mode = CaptureMode::kGlobal;
   std::thread::id thread = std::this_thread::get_id();
   pid_t process = getpid();
 };
 
-// A capture forbids calls from OpenCapture() until CloseCapture(). CloseCapture() may come twice,
-// or without OpenCapture().
+// From OpenCapture() to CloseCapture(), a capture forbids calls. CloseCapture() may be called
+// twice, or without OpenCapture().
 void OpenCapture(const std::shared_ptr<const CaptureOrigin>& origin);
 void CloseCapture(const std::shared_ptr<const CaptureOrigin>& origin);
 
-// Sets this thread's mode and gives the one before.
+// Sets this thread's mode and returns the previous mode.
 CaptureMode ExchangeCaptureMode(CaptureMode mode);
 
-// ACL_ERROR_RT_CAPTURE_MODE_NOT_SUPPORT if a capture forbids this thread's calls outside of
-// streams.
+// Returns ACL_ERROR_RT_CAPTURE_MODE_NOT_SUPPORT if a capture forbids calls outside of streams on
+// this thread.
 base::Status RefuseUnsafeCall();
 
 }  // namespace portacl::runtime

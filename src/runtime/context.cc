@@ -1,4 +1,4 @@
-// The table of devices with their contexts, and the life of contexts and streams.
+// The table of devices with their contexts. Creates and ends contexts and streams.
 #include "runtime/context.h"
 
 #include <mutex>
@@ -20,24 +20,24 @@ namespace {
 struct Device {
   int32_t set_count = 0;
   std::shared_ptr<Context> primary;
-  int32_t ending = 0;      // calls that close contexts: work of these may still use memory
-  uint64_t abandoned = 0;  // the newest allocation that resets have left without a context
+  int32_t ending = 0;      // calls that are closing contexts, whose work may still use memory
+  uint64_t abandoned = 0;  // the newest allocation of contexts that resets have closed
 };
 
 struct Runtime {
-  // Guards `devices` and the creation and end of contexts, never held while waiting for work.
+  // Guards `devices` and the creation and end of contexts. Never held during a wait for work.
   base::ForkSafe<std::mutex> mutex{base::LockRank::kRuntime};
   std::vector<Device> devices;
-  base::HandleTable<Context> contexts;  // primary ones too
-  base::HandleTable<Stream> streams;    // without default streams, which have no handle
+  base::HandleTable<Context> contexts;  // with primary contexts
+  base::HandleTable<Stream> streams;    // without default streams, which have no handles
   std::atomic<int32_t> next_stream_id{0};
-  // Goes up in the child of a fork(), which starts without contexts of its own.
+  // Increases in the child of a fork(), which starts without contexts of its own.
   std::atomic<uint32_t> process{0};
 };
 
 constinit base::Immortal<Runtime> the_runtime;
 
-// The parent's contexts stay in the tables of its child, so that nothing of them is destroyed.
+// Runs in a child of fork(). The parent's contexts stay in the tables, so none is destroyed.
 void StartAfreshInChild() {
   Runtime& runtime = *the_runtime.Find();
   runtime.process.fetch_add(1, std::memory_order_relaxed);
@@ -59,7 +59,7 @@ Device& DeviceOf(int32_t id) { return TheRuntime().devices[static_cast<size_t>(i
 
 using ThreadContext = base::PerThread<std::shared_ptr<Context>>;
 
-// The calling thread's place for its current context, to be written to.
+// Finds the calling thread's pointer to its current context, in order to change it.
 base::Status FindThreadContext(std::shared_ptr<Context>** current) {
   *current = ThreadContext::Get();
   if (*current != nullptr) return {};
@@ -89,7 +89,7 @@ std::vector<std::shared_ptr<Context>> ContextsOf(int32_t device) {
   return found;
 }
 
-// The streams of a context, its default stream first.
+// Returns the streams of a context, its default stream first.
 std::vector<std::shared_ptr<Stream>> StreamsOf(const Context& context) {
   std::vector<std::shared_ptr<Stream>> found{context.default_stream};
   for (auto& stream : TheRuntime().streams.Snapshot()) {
@@ -104,15 +104,15 @@ base::Status CloseStream(const std::shared_ptr<Stream>& stream, bool drop) {
   return {};
 }
 
-// Who ends a context waits for its tasks, and so must not be one.
+// A task must not end a context, because this waits for the context's tasks.
 base::Status RefuseInTask() {
   if (!Stream::InTask()) return {};
   return InvalidParam("called from a task of a stream, which may not end a context or device");
 }
 
-// Ends a context that was taken from the table and marked dead: nobody adds to it any more. Streams
-// of other contexts may wait for its events, so events end last. Allocates nothing: once begun, the
-// end must not fail.
+// Ends a context that was taken from the table and marked dead, so nothing is added to it. Events
+// end last, because streams of other contexts may wait for them. Allocates nothing, because it must
+// not fail once it has begun.
 base::Status CloseContext(const Context& context, bool drop) {
   base::Status first = CloseStream(context.default_stream, drop);
   const auto ours = [&](const Stream& stream) { return stream.context() == &context; };
@@ -130,19 +130,19 @@ bool InUse(int32_t device) {
   });
 }
 
-// Takes a context out of the table; false if another thread was first. The caller holds the
-// runtime's lock.
+// Takes a context out of the table. Returns false if another thread did it before. The caller holds
+// the runtime's lock.
 bool Retire(const std::shared_ptr<Context>& context) {
   if (TheRuntime().contexts.Take(context.get()) == nullptr) return false;
   context->alive.store(false, std::memory_order_release);
   return true;
 }
 
-// Lives while retired contexts are closed. The last such object frees the memory that resets have
-// abandoned: before, work of a context that another call closes may use it.
+// Exists while retired contexts are closed. The last such object frees the memory of the contexts
+// that resets have closed, because until then work of other closing contexts may use it.
 class Ending {
  public:
-  // The caller holds the runtime's lock, and gives it back before this ends.
+  // The caller holds the runtime's lock now, and must release it before the destructor runs.
   Ending(int32_t device, bool reset) : device_(device), reset_(reset) { ++DeviceOf(device).ending; }
   ~Ending() {
     std::unique_lock lock(TheRuntime().mutex);
@@ -208,11 +208,11 @@ base::Status ResetDeviceForce(int32_t device) {
   PORTACL_RETURN_IF_ERROR(CheckDevice(device));
   std::unique_lock lock(TheRuntime().mutex);
   Device& entry = DeviceOf(device);
-  const auto contexts = ContextsOf(device);  // may throw, before anything has changed
+  const auto contexts = ContextsOf(device);  // may throw; nothing has changed yet
   entry.set_count = 0;
   entry.primary = nullptr;
   for (const auto& context : contexts) Retire(context);
-  entry.abandoned = NewestAllocation();  // other threads may make contexts from here on
+  entry.abandoned = NewestAllocation();  // from here on other threads may make contexts
   const Ending ending(device, /*reset=*/true);
   lock.unlock();
   base::Status first;
@@ -331,7 +331,7 @@ base::Status CreateStream(void** handle) {
   PORTACL_RETURN_IF_ERROR(CurrentContext(&context));
   const std::shared_ptr<Stream> stream = MakeStream(context);
   TheRuntime().streams.Add(stream);
-  // A context that died meanwhile may have missed the new stream when it closed its own.
+  // A context that died meanwhile may not have seen the new stream when it closed its streams.
   if (!context->alive.load(std::memory_order_acquire)) {
     TheRuntime().streams.Take(stream.get());
     return Error(ACL_ERROR_RT_CONTEXT_NULL, "this thread's current context was just destroyed");
@@ -362,7 +362,7 @@ base::Status SynchronizeDevice(SteadyTime deadline) {
   base::Status first;
   for (const auto& context : ContextsOf(current->device)) {
     for (const auto& stream : StreamsOf(*context)) {
-      if (stream->recorder() != nullptr) continue;  // allowed by the mode: nothing on it runs
+      if (stream->recorder() != nullptr) continue;  // the mode allows it: nothing on it runs
       base::Status status = stream->Synchronize(deadline, ACL_ERROR_RT_WAIT_TIMEOUT);
       if (first.ok()) first = std::move(status);
     }

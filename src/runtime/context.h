@@ -1,4 +1,4 @@
-// Devices and contexts: who owns streams and events, and which context is current on a thread.
+// Devices and contexts. A context owns streams and events. Each thread has a current context.
 #ifndef PORTACL_RUNTIME_CONTEXT_H_
 #define PORTACL_RUNTIME_CONTEXT_H_
 
@@ -15,53 +15,53 @@
 
 namespace portacl::runtime {
 
-inline constexpr int kSysParams = 3;  // values of aclSysParamOpt
+inline constexpr int kSysParams = 3;  // number of values of aclSysParamOpt
 
 struct Context {
   int32_t device = 0;
-  bool primary = false;           // a device's default context
-  uint32_t process = 0;           // which process of a line of forks made it
+  bool primary = false;           // the device's default context
+  uint32_t process = 0;           // ProcessNumber() of the process that made it
   std::atomic<bool> alive{true};  // false once destroyed; threads may still have it as current
   std::shared_ptr<Stream> default_stream;
   std::array<std::atomic<int64_t>, kSysParams> sys_params{};
 };
 
-// See device_number.h. 0 if no device is visible.
+// The number of devices (device_number.h); 0 if no device is visible.
 int32_t DeviceCount();
 base::Status CheckDevice(int32_t device);
 
-// Makes a device's default context current on this thread; creates it if need be. Counted.
+// Makes a device's default context current on this thread, and creates it if needed. Calls count.
 base::Status SetDevice(int32_t device);
 
-// Undoes one SetDevice. The last one closes the default context, waiting for its work. If no other
-// context of the device is left, the device's memory is freed too.
+// Undoes one SetDevice(). The last one waits for the work of the default context and closes it. If
+// the device has no other context, its memory is freed, too.
 base::Status ResetDevice(int32_t device);
 
-// Closes all contexts of the device, dropping work that has not started, and frees its memory.
+// Closes all contexts of the device, drops work that has not started, and frees its memory.
 base::Status ResetDeviceForce(int32_t device);
 
-// Whether aclrtSetDevice has made the device's default context; `device` is one that there is.
+// Returns true if aclrtSetDevice has made the device's default context. `device` must be valid.
 bool HasPrimaryContext(int32_t device);
 
-// Drops tasks that the device's streams have not begun and waits for the others.
+// Drops tasks that the device's streams have not begun, and waits for tasks that have begun.
 base::Status AbortDevice(int32_t device);
 
 base::Status CreateContext(int32_t device, void** handle);
 base::Status DestroyContext(void* handle);
 base::Status SetCurrentContext(void* handle);
 
-// A number that goes up in each child of fork(). A child must not use the parent's objects.
+// Increases in each child of fork(). A child must not use objects of its parent.
 uint32_t ProcessNumber();
 
-// The thread's current context. ACL_ERROR_RT_CONTEXT_NULL if there is none, if it was destroyed, or
-// if it was made before the fork() of this process: a child lacks the streams' threads. The pointer
-// stays valid as long as the thread does not change its current context.
+// Finds the thread's current context. ACL_ERROR_RT_CONTEXT_NULL if there is none, if it was
+// destroyed, or if a parent of this process made it (a child lacks the streams' threads). The
+// pointer is valid until the thread changes its current context.
 base::Status CurrentContext(Context** context);
 
-// A stream of the current context, by handle; null is the default stream.
+// Finds a stream of the current context. A null handle is the default stream.
 base::Status FindStream(void* handle, std::shared_ptr<Stream>* stream);
 
-// Calls function(stream) with it, and returns the function's status, if it has one.
+// Calls function(stream). Returns the function's status, if it returns one.
 template <class Function>
 base::Status WithStream(void* handle, Function&& function) {
   std::shared_ptr<Stream> stream;
@@ -77,14 +77,14 @@ base::Status WithStream(void* handle, Function&& function) {
 base::Status CreateStream(void** handle);
 base::Status DestroyStream(void* handle, bool drop);
 
-// Waits for all streams of the current device, in all its contexts. ACL_ERROR_RT_WAIT_TIMEOUT after
-// the deadline.
+// Waits for all streams of the current device, in all contexts. Returns ACL_ERROR_RT_WAIT_TIMEOUT
+// after the deadline.
 base::Status SynchronizeDevice(SteadyTime deadline);
 
-// For lazy mode: all that is enqueued anywhere may begin.
+// For lazy mode: lets all enqueued work of all streams begin.
 void DemandAllStreams();
 
-// Objects that the caller created and has not destroyed.
+// How many objects the caller has created and not destroyed.
 size_t CountUserStreams();
 size_t CountUserContexts();
 

@@ -1,4 +1,4 @@
-// Checks of copies and fills, and the loops.
+// Checks copies and fills, and runs them.
 #include "runtime/copy.h"
 
 #include <algorithm>
@@ -25,8 +25,8 @@
 namespace portacl::runtime {
 namespace {
 
-constexpr size_t kSmall = size_t{32} << 10;  // about a microsecond: not worth another thread
-constexpr size_t kGrain = size_t{1} << 20;   // bytes per task of a copy on several threads
+constexpr size_t kSmall = size_t{32} << 10;  // about a microsecond: another thread does not pay
+constexpr size_t kGrain = size_t{1} << 20;   // bytes per task if several threads copy
 
 enum class Side { kHost, kDevice, kAny };
 
@@ -47,7 +47,7 @@ constexpr Direction kDirections[] = {
     {"ACL_MEMCPY_INTER_DEVICE_TO_DEVICE", Side::kDevice, Side::kDevice},
 };
 
-// A checked copy: addresses that can be used on this thread.
+// A checked copy, with addresses that kernels may use.
 struct CopyJob {
   char* dst = nullptr;
   const char* src = nullptr;
@@ -59,11 +59,11 @@ struct CopyJob {
 };
 
 struct Place {
-  void* address = nullptr;  // where this process reaches it
+  void* address = nullptr;  // the address that kernels use
   int32_t device = -1;      // -1: host memory
 };
 
-// Where an address lies; checks that `bytes` from there are inside the memory known to be there.
+// Finds out where an address lies. Refuses `bytes` bytes that leave the allocation there.
 base::Status Locate(const void* address, size_t bytes, Side side, const char* name,
                     const char* kind, Place* place) {
   if (address == nullptr) return InvalidParam("{} is null", name);
@@ -94,7 +94,7 @@ base::Status Locate(const void* address, size_t bytes, Side side, const char* na
   return {};
 }
 
-// Bytes from the first to the last of a rectangle.
+// Computes the bytes from the first byte to the last byte of a rectangle.
 base::Status Extent(size_t pitch, size_t width, size_t height, const char* name, size_t* bytes) {
   if (height > 1 && pitch < width) {
     return InvalidParam("{} is {}, wanted at least the width {}", name, pitch, width);
@@ -108,7 +108,7 @@ base::Status Extent(size_t pitch, size_t width, size_t height, const char* name,
   return {};
 }
 
-// Rows of one bigger array may interleave, if they have one pitch and different columns.
+// Returns true if both rectangles overlap. Rows with equal pitches and different columns do not.
 bool Overlap(const CopyJob& job, size_t dst_bytes, size_t src_bytes) {
   const auto dst = reinterpret_cast<uintptr_t>(job.dst);
   const auto src = reinterpret_cast<uintptr_t>(job.src);
@@ -197,7 +197,7 @@ void RunFill(const FillJob& job) {
   });
 }
 
-// Pageable and pinned host memory too: two streams may copy into one place.
+// Lists a copy's accesses, also to host memory, because two streams may copy to the same place.
 std::vector<MemoryAccess> AccessesOf(const CopyJob& job) {
   if (job.width == 0 || job.height == 0) return {};
   const auto access = [&](const char* name, const void* address, size_t pitch, bool write) {
@@ -253,7 +253,7 @@ base::Status MakeCopyWork(const CopyRequest& request, Work* work) {
   *work = MakeWork("copy", "copy", job.width * job.height, job.kind);
   std::shared_ptr<Scratch> buffer;
   if (request.kind == ACL_MEMCPY_HOST_TO_BUF_TO_DEVICE && job.width * job.height > 0) {
-    // The caller may change the source as soon as this returns.
+    // Copies the source now, because the caller may change it as soon as this call returns.
     buffer = std::make_shared<Scratch>(job.width * job.height);
     if (buffer->data() == nullptr) {
       return Error(ACL_ERROR_RT_MEMORY_ALLOCATION, "no memory for a buffer of {} bytes",

@@ -1,4 +1,4 @@
-// Copies and fills of memory: checked against the registry, at once or in a stream's order.
+// Copies and fills of memory: checked against the registry, then run at once or on a stream.
 #ifndef PORTACL_RUNTIME_COPY_H_
 #define PORTACL_RUNTIME_COPY_H_
 
@@ -10,7 +10,7 @@
 
 namespace portacl::runtime {
 
-// A rectangle of bytes; a plain copy has height 1 and pitches that do not matter.
+// A rectangle of bytes. A plain copy has height 1 and ignores the pitches.
 struct CopyRequest {
   void* dst = nullptr;
   const void* src = nullptr;
@@ -23,21 +23,21 @@ struct CopyRequest {
 
 struct FillRequest {
   void* dst = nullptr;
-  size_t room = 0;  // bytes that the caller says dst has
+  size_t room = 0;  // size of dst in bytes, given by the caller
   int32_t value = 0;
   size_t count = 0;
 };
 
-// A plain copy into a destination with room for `room` bytes.
+// Makes the request of a plain copy of `count` bytes into a destination of `room` bytes.
 base::Status MakeCopyRequest(void* dst, size_t room, const void* src, size_t count, int32_t kind,
                              CopyRequest* request);
 
-// The checks that Copy and CopyAsync make before they do anything.
+// Makes the same checks as Copy() and CopyAsync().
 base::Status CheckCopy(const CopyRequest& request);
 
 base::Status Copy(const CopyRequest& request);
 base::Status CopyAsync(const CopyRequest& request, void* stream);
-// All of them or none.
+// Enqueues all copies, or none if a copy is refused.
 base::Status CopyAllAsync(const std::vector<CopyRequest>& requests, void* stream);
 
 base::Status Fill(const FillRequest& request);

@@ -17,7 +17,7 @@ namespace {
 
 constexpr double kNoQuota = std::numeric_limits<double>::infinity();
 
-// The beginning of a file; false if there is none, or nothing in it.
+// Reads the beginning of a file. False if the file does not exist or is empty.
 class SmallFile {
  public:
   bool Read(const char* path) {
@@ -41,7 +41,7 @@ class SmallFile {
 
 using Path = std::array<char, 2048>;
 
-// Where the group's files are: the folder that the hierarchy is mounted on, and the group's path.
+// The location of a group's files: the mount point of the hierarchy, and the group's path.
 struct Group {
   const char* root;
   const char* mount;
@@ -56,10 +56,10 @@ struct Group {
 };
 
 double Ratio(double quota, double period) {
-  return quota > 0 && period > 0 ? quota / period : kNoQuota;  // -1 and "max": none
+  return quota > 0 && period > 0 ? quota / period : kNoQuota;  // -1 and "max" mean no quota
 }
 
-// "150000 100000", or "max 100000".
+// Reads cpu.max: "150000 100000", or "max 100000".
 double QuotaOfVersion2(const Group& group) {
   SmallFile file;
   if (!group.Read("cpu.max", &file)) return kNoQuota;
@@ -77,8 +77,8 @@ double QuotaOfVersion1(const Group& group) {
   return Ratio(std::strtod(quota.text(), nullptr), std::strtod(period.text(), nullptr));
 }
 
-// The smallest quota among a group and all groups above it. In a container the path may be the
-// host's, and not exist. Then the mount's top has the container's own quota.
+// Returns the smallest quota of a group and all groups above it. In a container, the path may be
+// the host's path, which does not exist there. Then the mount point has the container's quota.
 template <class QuotaOf>
 double SmallestUpwards(Group group, const QuotaOf& quota_of) {
   double smallest = kNoQuota;
@@ -87,7 +87,7 @@ double SmallestUpwards(Group group, const QuotaOf& quota_of) {
     smallest = std::min(smallest, quota_of(group));
     if (group.path.empty()) return smallest;
     group.path = group.path.substr(0, group.path.rfind('/') + 1);
-    if (group.path.empty()) return smallest;  // no leading slash: not a path of a group
+    if (group.path.empty()) return smallest;  // a group's path begins with a slash
   }
 }
 
@@ -100,7 +100,7 @@ bool HasController(std::string_view controllers, std::string_view wanted) {
   return false;
 }
 
-// A line of /proc/self/cgroup: "0::/user.slice", or "4:cpu,cpuacct:/user.slice".
+// Reads a line of /proc/self/cgroup: "0::/user.slice", or "4:cpu,cpuacct:/user.slice".
 double QuotaOfLine(const char* root, std::string_view line) {
   const size_t first = line.find(':');
   const size_t second = first == std::string_view::npos ? first : line.find(':', first + 1);
@@ -141,7 +141,7 @@ int WholeCpus(double quota) { return static_cast<int>(std::clamp(quota + 0.5, 1.
 int UsableCpus() {
   cpu_set_t set;
   CPU_ZERO(&set);
-  // On systems of more CPUs than the set has room for, all of them.
+  // If the system has more CPUs than the set can hold, takes all CPUs.
   const bool known = sched_getaffinity(0, sizeof set, &set) == 0;
   const int cpus =
       std::max(1, known ? CPU_COUNT(&set) : static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)));

@@ -1,4 +1,4 @@
-// The variables from which the number of devices follows.
+// Computes the number of devices from the environment.
 #include "runtime/device_number.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace portacl::runtime {
 namespace {
 
-// The device that a text names, or -1.
+// Returns the device that a text names, or -1.
 int64_t DeviceIn(std::string_view text, int64_t machine) {
   while (text.starts_with(' ')) text.remove_prefix(1);
   while (text.ends_with(' ')) text.remove_suffix(1);

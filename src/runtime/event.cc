@@ -1,4 +1,4 @@
-// Events from their creation to their end: recorded, waited for, reset, timed.
+// Events: created, recorded, waited for, reset, timed and destroyed.
 #include "runtime/event.h"
 
 #include <atomic>
@@ -20,11 +20,11 @@
 namespace portacl::runtime {
 namespace {
 
-// An event for other processes is one for this process too; only its handle cannot be given away.
+// ACL_EVENT_IPC is accepted: such an event works here, but its handle cannot be exported.
 constexpr uint32_t kAllFlags =
     ACL_EVENT_SYNC | ACL_EVENT_CAPTURE_STREAM_PROGRESS | ACL_EVENT_TIME_LINE | ACL_EVENT_IPC;
 
-// A number that no other event of this process has.
+// Returns a number that no other event of this process has.
 uint64_t NextEventNumber() {
   static std::atomic<uint64_t> next{1};
   return next.fetch_add(1, std::memory_order_relaxed);
@@ -32,22 +32,22 @@ uint64_t NextEventNumber() {
 
 struct Event {
   const uint64_t number = NextEventNumber();
-  const Context* context = nullptr;  // compared only
+  const Context* context = nullptr;  // only compared
   uint32_t process = 0;              // see ProcessNumber()
   uint32_t flags = 0;
-  // Each enqueued wait holds one reference; use_count() - 1 streams are waiting.
+  // Each enqueued wait holds one reference, so use_count() - 1 streams wait.
   std::shared_ptr<const char> waits = std::make_shared<const char>();
 
   std::shared_ptr<Gate> latest() {
     const std::lock_guard lock(mutex_);
     return latest_;
   }
-  // Returns the record before.
+  // Makes `gate` the latest record. Returns the previous record.
   std::shared_ptr<Gate> Replace(std::shared_ptr<Gate> gate) {
     const std::lock_guard lock(mutex_);
     return std::exchange(latest_, std::move(gate));
   }
-  // The record of a capture, while that goes on.
+  // The record in a capture. It counts only while the capture goes on.
   std::shared_ptr<const CapturedRecord> captured() {
     const std::lock_guard lock(mutex_);
     return captured_;
@@ -57,7 +57,7 @@ struct Event {
     captured_ = std::move(record);
   }
   void Forget(const std::shared_ptr<Gate>& gate) { Restore(gate, nullptr); }
-  // Undoes Replace(gate), unless a newer record has come.
+  // Undoes Replace(gate), unless there is a newer record.
   void Restore(const std::shared_ptr<Gate>& gate, std::shared_ptr<Gate> before) {
     const std::lock_guard lock(mutex_);
     if (latest_ == gate) latest_ = std::move(before);
@@ -65,12 +65,12 @@ struct Event {
 
  private:
   std::mutex mutex_;
-  std::shared_ptr<Gate> latest_;  // the latest record; null: none
+  std::shared_ptr<Gate> latest_;  // the latest record, or null
   std::shared_ptr<const CapturedRecord> captured_;
 };
 
-// A record that is being enqueued. If that fails, by a status or an exception, the event gets its
-// previous record back, and threads that wait for the new record already go on.
+// A record that is being enqueued. If this fails by a status or an exception, the event gets its
+// previous record back. Threads that already wait for the new record go on.
 class NewRecord {
  public:
   NewRecord(Event& event, std::shared_ptr<Gate> gate)
@@ -108,7 +108,7 @@ base::Status FindEvent(void* handle, std::shared_ptr<Event>* event,
                "{} {} is not a live event: never created, or destroyed already", name, handle);
 }
 
-// An event and a stream of the current context.
+// Finds an event, and a stream of the current context.
 base::Status FindBoth(void* event_handle, void* stream_handle, std::shared_ptr<Event>* event,
                       std::shared_ptr<Stream>* stream) {
   PORTACL_RETURN_IF_ERROR(FindStream(stream_handle, stream));
@@ -119,7 +119,7 @@ void NameOnTimeline(const Event& event, Work& work) {
   if (TraceEnabled()) work.detail = fmt::format("event {}", event.number);
 }
 
-// For the host's questions about an event: a captured record never completes.
+// Refuses the host's questions about a record in a capture, because it never completes.
 base::Status RefuseCaptured(Event& event, std::string_view name = "event") {
   if (!IsCapturing(event.captured())) return {};
   return Error(ACL_ERROR_RT_EVENT_CAPTURED,
@@ -256,7 +256,7 @@ base::Status QueryEventWaited(void* handle, bool* complete) {
   std::shared_ptr<Event> event;
   PORTACL_RETURN_IF_ERROR(FindEvent(handle, &event));
   *complete = event->waits.use_count() == 1;
-  if (!*complete && LazyEnabled()) DemandAllStreams();  // the event does not know which wait
+  if (!*complete && LazyEnabled()) DemandAllStreams();  // the event does not know which work waits
   return {};
 }
 
@@ -307,7 +307,7 @@ base::Status EventTimestamp(void* handle, uint64_t* microseconds) {
 
 void DropEventsOf(const Context* context) {
   base::HandleTable<Event>* const events = the_events.Find();
-  if (events == nullptr) return;  // none was ever made
+  if (events == nullptr) return;  // no event was ever made
   while (events->TakeOne([context](const Event& event) { return event.context == context; })) {
   }
 }

@@ -1,4 +1,4 @@
-// Events: marks in streams that other streams and host threads wait for.
+// Events: marks in streams that other streams and host threads can wait for.
 #ifndef PORTACL_RUNTIME_EVENT_H_
 #define PORTACL_RUNTIME_EVENT_H_
 
@@ -12,31 +12,31 @@ namespace portacl::runtime {
 
 struct Context;
 
-// `flags`: or-ed ACL_EVENT_... bits.
+// `flags`: ACL_EVENT_... bits.
 base::Status CreateEvent(uint32_t flags, void** handle);
 
-// Enqueued records and waits are still served.
+// Enqueued records and waits still run.
 base::Status DestroyEvent(void* handle);
 
 base::Status RecordEvent(void* handle, void* stream);
 
-// Waits for the record that is the latest now, not for later ones.
+// Makes the stream wait for the record that is the latest now. Later records do not count.
 base::Status StreamWaitEvent(void* stream, void* handle);
 
-// In the stream's order: forgets the record that is the latest now, if it still is then.
+// In the stream's order: removes the record that is the latest now, unless a newer one has come.
 base::Status ResetEvent(void* handle, void* stream);
 
-// Whether the latest record is over; false for an event without one.
+// *complete is true if the latest record is over; false if there is no record.
 base::Status QueryEventRecorded(void* handle, bool* complete);
 
-// Whether no stream is waiting for the event.
+// *complete is true if no stream waits for the event.
 base::Status QueryEventWaited(void* handle, bool* complete);
 
-// An event without a record holds nobody up.
+// Waits for the latest record. Returns at once if there is no record.
 base::Status SynchronizeEvent(void* handle, SteadyTime deadline);
 
-// When the latest record was over, in microseconds of the steady clock.
-// ACL_ERROR_RT_EVENT_TIMESTAMP_INVALID without a time.
+// Returns when the latest record was over, in microseconds of the steady clock. Without a time:
+// ACL_ERROR_RT_EVENT_TIMESTAMP_INVALID.
 base::Status EventTimestamp(void* handle, uint64_t* microseconds);
 
 base::Status EventElapsedTime(void* start, void* end, float* milliseconds);

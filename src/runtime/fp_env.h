@@ -1,4 +1,4 @@
-// Floating-point state of a task: round to nearest, subnormals kept, whatever the caller has set.
+// The floating-point state of tasks: round to nearest, keep subnormals, whatever the caller set.
 #ifndef PORTACL_RUNTIME_FP_ENV_H_
 #define PORTACL_RUNTIME_FP_ENV_H_
 
@@ -10,9 +10,9 @@
 
 namespace portacl::runtime {
 
-// Saves the thread's rounding mode, FTZ/DAZ and exception masks, sets the defaults, and restores
-// the old ones at the end of its life. Costs a few cycles if nothing has to change. Exception flags
-// raised inside do not leak out.
+// Saves the thread's rounding mode, FTZ/DAZ and exception masks, and sets the defaults. The
+// destructor restores the saved state. Costs a few cycles if nothing has to change. Exception flags
+// that are raised inside are not seen outside.
 class FpEnvironment {
  public:
 #if defined(__x86_64__)

@@ -1,5 +1,5 @@
-// A gate is closed until it is opened once; then it stays open. One record of an event is a gate;
-// streams and host threads wait for it.
+// A gate is closed until it is opened once; then it stays open. Each record of an event has a gate:
+// streams and host threads wait for the gate.
 #ifndef PORTACL_RUNTIME_GATE_H_
 #define PORTACL_RUNTIME_GATE_H_
 
@@ -18,34 +18,34 @@ namespace portacl::runtime {
 
 using SteadyTime = std::chrono::steady_clock::time_point;
 
-// Refuses a bad time to wait, as callers say it: milliseconds, or -1 for no limit.
+// Refuses a bad timeout of a caller. Good ones are milliseconds, or -1 for no limit.
 base::Status CheckTimeout(int32_t timeout);
 
-// The moment `milliseconds` from now; -1 means never.
+// Returns the moment `milliseconds` from now; -1 means never.
 SteadyTime DeadlineAfter(int32_t milliseconds);
 
-// Waits for a condition that `changed` tells of; false when the deadline came first.
+// Waits until the condition holds (`changed` signals changes). False if the deadline came first.
 template <class Condition>
 bool WaitUntil(std::condition_variable& changed, std::unique_lock<std::mutex>& lock,
                SteadyTime deadline, Condition&& condition) {
-  // No wait_until(max): some standard libraries overflow when they convert it.
+  // Not wait_until(max): some standard libraries overflow when they convert it.
   if (deadline != SteadyTime::max()) return changed.wait_until(lock, deadline, condition);
   changed.wait(lock, condition);
   return true;
 }
 
-// Told once when a gate opens, on the opening thread, with no lock of the gate held.
+// Notified once when a gate opens, on the thread that opens it, without a lock of the gate.
 class GateListener {
  public:
   virtual ~GateListener() = default;
   virtual void OnGateOpen() = 0;
 };
 
-// The owner of the work that opens a gate. In lazy mode (lazy.h) it begins only on demand.
+// The owner of the work that opens a gate. In lazy mode (lazy.h) the work begins only on demand.
 class GateOwner {
  public:
   virtual ~GateOwner() = default;
-  // Lets work number 1 to `number` begin.
+  // Lets the pieces of work 1 to `number` begin.
   virtual void Demand(uint64_t number) = 0;
 };
 
@@ -55,25 +55,25 @@ class Gate {
  public:
   bool is_open() const { return open_.load(std::memory_order_acquire); }
 
-  // When it was opened; only for an open gate.
+  // When the gate was opened. Only for an open gate.
   SteadyTime opened_at() const { return opened_at_; }
 
-  // Later calls do nothing.
+  // Opens the gate; later calls do nothing.
   void Open();
 
-  // The owner's work number `number` opens the gate; true if somebody has demanded it already.
+  // Work `number` of `owner` will open the gate. Returns true if someone has demanded it already.
   bool SetOwner(std::weak_ptr<GateOwner> owner, uint64_t number);
-  // Has the owner begin; nothing for an open gate and outside of lazy mode.
+  // Lets the owner's work begin. Does nothing for an open gate or outside lazy mode.
   void Demand();
 
-  // The work that is over before the gate opens (order.h). Set before others have the gate.
+  // Sets the work that is over before the gate opens (order.h). Call it before the gate is shared.
   void SetOrder(std::shared_ptr<const OrderClock> order) { order_ = std::move(order); }
   const std::shared_ptr<const OrderClock>& order() const { return order_; }
 
-  // False when the deadline came first.
+  // Returns false if the deadline came first.
   bool WaitUntil(SteadyTime deadline);
 
-  // Has the listener told, unless the gate is open already. The listener may be gone by then.
+  // Notifies the listener when the gate opens, unless it is open now. The listener may end before.
   void Listen(std::weak_ptr<GateListener> listener);
 
  private:

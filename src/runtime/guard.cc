@@ -1,4 +1,4 @@
-// Guard mode: the mappings, the canaries beside the data, and the quarantine of freed ranges.
+// Guard mode: mappings, canaries beside the data, and the quarantine of freed ranges.
 #include "runtime/guard.h"
 
 #include <fmt/format.h>
@@ -27,12 +27,12 @@ namespace {
 
 constexpr size_t kAlignment = 64;
 constexpr size_t kMaxQuarantine = 4096;                    // freed ranges
-constexpr size_t kMaxQuarantineBytes = size_t{256} << 30;  // of addresses, not of memory
+constexpr size_t kMaxQuarantineBytes = size_t{256} << 30;  // addresses, not memory
 constexpr int kPattern = 0xFF;
-constexpr int kOwnFrames = 3;  // of this library, at the top of every allocation's stack
+constexpr int kOwnFrames = 3;  // this library's frames at the top of each allocation's stack
 
 size_t PageSize() {
-  return static_cast<size_t>(sysconf(_SC_PAGESIZE));  // without a system call
+  return static_cast<size_t>(sysconf(_SC_PAGESIZE));  // needs no system call
 }
 
 // ---- Allocation ---------------------------------------------------------------------------------
@@ -48,23 +48,23 @@ void UnmapRanges(const GuardRegion& region) {
   if (region.kernel != 0) munmap(reinterpret_cast<void*>(region.kernel), region.bytes);
 }
 
-// ---- Canaries: what lies beside the data on its pages, where an access does not fault. ----------
+// ---- Canaries: fill the data's pages beside the data, where an access does not fault. -----------
 
-// Changes from byte to byte, so that a run of equal bytes cannot pass for it.
+// The canary of an address. It differs from byte to byte, so equal bytes do not look like canaries.
 uint8_t CanaryAt(uintptr_t address) { return static_cast<uint8_t>(0xA5 ^ (address * 37)); }
 
 void FillCanaries(uintptr_t begin, uintptr_t end) {
   for (uintptr_t at = begin; at < end; ++at) *reinterpret_cast<uint8_t*>(at) = CanaryAt(at);
 }
 
-// The first address in [begin, end) that was written; `end` if there is none.
+// Returns the first address in [begin, end) that was overwritten; `end` if there is none.
 uintptr_t FindWritten(uintptr_t begin, uintptr_t end) {
   uintptr_t at = begin;
   while (at < end && *reinterpret_cast<const uint8_t*>(at) == CanaryAt(at)) ++at;
   return at;
 }
 
-// The address beside the data of `region` that somebody wrote to; 0 if nobody did.
+// Returns an address beside the data of `region` that was overwritten; 0 if there is none.
 uintptr_t FindOverrun(const GuardRegion& region) {
   const uintptr_t range = region.kernel != 0 ? region.kernel : region.user;
   const uintptr_t data = range + region.offset;
@@ -75,8 +75,8 @@ uintptr_t FindOverrun(const GuardRegion& region) {
   return before == data ? 0 : before;
 }
 
-// Called without the table's lock, because naming frames takes the loader's lock. A constructor of
-// a library that is being loaded may hold the loader's lock and wait for the table's lock.
+// Reports and ends the process. Called without the table's lock, because naming frames takes the
+// loader's lock: a constructor of a loading library may hold it and wait for the table's lock.
 [[noreturn]] void StopForOverrun(const GuardRegion& region, uintptr_t written) {
   const uintptr_t data = (region.kernel != 0 ? region.kernel : region.user) + region.offset;
   PrintLine("portacl guard: byte {} of an allocation of {} bytes of {} memory was written",
@@ -87,7 +87,7 @@ uintptr_t FindOverrun(const GuardRegion& region) {
   std::abort();
 }
 
-// Unmaps the oldest freed ranges while there are too many; the caller holds the lock.
+// Unmaps the oldest freed ranges while there are too many. The caller holds the lock.
 void ShrinkQuarantine(GuardTable& table) {
   while (table.quarantine > kMaxQuarantine || table.quarantine_bytes > kMaxQuarantineBytes) {
     const auto oldest = table.regions.find(table.oldest_freed);
@@ -106,9 +106,9 @@ void ShrinkQuarantine(GuardTable& table) {
 
 bool GuardEnabled() {
   static constinit base::Once<bool> enabled;
-  // The first stack of a process takes the loader's lock. A signal handler must not take this lock.
-  // Nor must a thread that holds the creation lock: constructors of libraries that are being loaded
-  // may wait for that lock.
+  // The first stack of a process takes the loader's lock. So it is taken here, not in a signal
+  // handler and not under the creation lock: constructors of loading libraries may wait for the
+  // creation lock while they hold the loader's lock.
   if (!enabled.IsFound() && *base::settings::GuardText() != '\0') {
     static_cast<void>(CaptureStack(kOwnFrames));
     FindLineReader();
@@ -175,7 +175,7 @@ void GuardFree(void* user, bool by_reset) {
     StopForOverrun(stopped, written);
   }
   const uintptr_t range = region.kernel != 0 ? region.kernel : region.user;
-  // Keeps the addresses and gives the memory back; if that fails, it stays as it is.
+  // Keeps the addresses, but gives the memory back. If this fails, the memory stays.
   static_cast<void>(mmap(reinterpret_cast<void*>(range), region.bytes, PROT_NONE,
                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0));
   if (table.newest_freed == 0) {

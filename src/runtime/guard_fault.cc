@@ -1,4 +1,4 @@
-// The report of a fault, by one thread at a time and without memory.
+// Reports a fault, one thread at a time and without allocating memory.
 #include "runtime/guard_fault.h"
 
 #include <fmt/format.h>
@@ -22,9 +22,9 @@ namespace portacl::runtime {
 namespace {
 
 constexpr auto kLockPatience = std::chrono::milliseconds(200);
-constexpr auto kPrintPatience = std::chrono::seconds(10);  // of a thread that faults too
+constexpr auto kPrintPatience = std::chrono::seconds(10);  // how long another faulting thread waits
 
-// The same for the handler, which must not wait for ever: its thread may hold the lock itself.
+// FindRegion() for the handler. It gives up after a while, because its thread may hold the lock.
 bool FindRegionInHandler(uintptr_t address, GuardRegion* region, bool* in_kernel_range) {
   GuardTable& table = TheGuardTable();
   const auto patience = std::chrono::steady_clock::now() + kLockPatience;
@@ -93,15 +93,15 @@ const struct sigaction& PreviousOf(int signal) {
   return signal == SIGSEGV ? previous_segv : previous_bus;
 }
 
-// Nobody handled the signal before: the program ends by it.
+// Returns true if the signal had no handler before: the program ends by it.
 bool Ends(int signal) {
   const struct sigaction& previous = PreviousOf(signal);
   return (previous.sa_flags & SA_SIGINFO) == 0 &&
          (previous.sa_handler == SIG_DFL || previous.sa_handler == SIG_IGN);
 }
 
-// Several threads of a kernel may fault at a time: one prints, the others wait. If the first
-// thread's instruction ends the program when it is tried again, the others still wait.
+// Lets one thread print. Several threads of a kernel may fault at a time; the others wait. If the
+// program is about to end by the first thread's fault, the others wait until then.
 class OnePrinter {
  public:
   explicit OnePrinter(bool the_last) : the_last_(the_last) {
@@ -122,7 +122,7 @@ class OnePrinter {
 };
 constinit std::atomic_flag OnePrinter::printing;
 
-// The host accessed memory that a stream may still be working on.
+// Reports that the host accessed memory that a stream may still be working on.
 void TellPending(const PendingAtAddress& pending, uintptr_t address, int signal, void* context) {
   const OnePrinter alone(Ends(signal));
   PrintLine(
@@ -148,7 +148,7 @@ void Tell(const GuardRegion& region, bool in_kernel_range, uintptr_t address, in
   PrintStacks(region);
 }
 
-// Reports the access and hands the signal to the handler before this one.
+// Reports the access, then calls the handler that was installed before this one.
 void OnFault(int signal, siginfo_t* info, void* context) {
   const auto address = reinterpret_cast<uintptr_t>(info->si_addr);
   GuardRegion region;
@@ -163,7 +163,7 @@ void OnFault(int signal, siginfo_t* info, void* context) {
   if (Ends(signal)) {
     struct sigaction action {};
     action.sa_handler = SIG_DFL;
-    sigaction(signal, &action, nullptr);  // the instruction faults again, now for good
+    sigaction(signal, &action, nullptr);  // the instruction faults again and ends the program
   } else if ((previous.sa_flags & SA_SIGINFO) != 0) {
     previous.sa_sigaction(signal, info, context);
   } else {

@@ -1,10 +1,10 @@
-// The handler of guard mode, which explains faults.
+// The signal handler of guard mode, which explains faults.
 #ifndef PORTACL_RUNTIME_GUARD_FAULT_H_
 #define PORTACL_RUNTIME_GUARD_FAULT_H_
 
 namespace portacl::runtime {
 
-// Once a process. Earlier handlers of SIGSEGV and SIGBUS get the signal afterwards.
+// Installs the handler, once per process. It passes signals on to earlier handlers.
 void InstallFaultHandler();
 
 }  // namespace portacl::runtime

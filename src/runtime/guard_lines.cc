@@ -1,4 +1,4 @@
-// A few functions of libdwfl, declared here as its header does.
+// Uses some functions of libdwfl, which are declared here as in libdwfl's header.
 #include "runtime/guard_lines.h"
 
 #include <cxxabi.h>
@@ -48,7 +48,7 @@ bool Take(void* handle, const char* name, Function& function) {
   return function != nullptr;
 }
 
-// Debug information may be in a separate file. This way of finding the file never asks a server.
+// Loads libdw. Debug information may be in a separate file; this way of finding it asks no server.
 std::unique_ptr<const Library> Load() {
   void* const handle = dlopen("libdw.so.1", RTLD_NOW | RTLD_LOCAL);
   auto library = std::unique_ptr<Library>(new (std::nothrow) Library{});
@@ -67,7 +67,7 @@ std::unique_ptr<const Library> Load() {
   return library;
 }
 
-// Names of C functions stay: "f" is also how C++ writes float.
+// Demangles names of C++ functions. Leaves C names: "f" is also the mangled name of float.
 std::string Demangled(const char* name) {
   if (std::string_view(name).substr(0, 2) != "_Z") return name;
   int status = 0;
@@ -77,14 +77,14 @@ std::string Demangled(const char* name) {
   return demangled;
 }
 
-// Programs call this library's C functions; its other functions tell their authors alone something.
+// Returns true for internal functions of this library. Programs call only its C functions.
 bool IsInside(const Dl_info& file, const char* name) {
   Dl_info own{};
   return dladdr(&the_library, &own) != 0 && file.dli_fbase == own.dli_fbase &&
          (name == nullptr || std::string_view(name).substr(0, 2) == "_Z");
 }
 
-// " at program.c:2" if that is known.
+// Returns " at program.c:2", or "" if the line is unknown.
 std::string SourceOf(const Library& library, void* module, uint64_t address) {
   void* const source = library.source(module, address);
   int line = 0;
@@ -97,7 +97,7 @@ std::string LinesOf(const Library& library, void* session, const GuardStack& sta
   std::string all, told;
   bool named = false;
   for (int i = 0; i < stack.count; ++i) {
-    // The line of a return address may be the next one: the call lies just before that address.
+    // A return address may belong to the next line. The call is just before that address.
     const auto address = reinterpret_cast<uint64_t>(stack.frames[static_cast<size_t>(i)]) -
                          (stack.interrupted && i == 0 ? 0 : 1);
     void* const module = library.module(session, address);
@@ -113,7 +113,7 @@ std::string LinesOf(const Library& library, void* session, const GuardStack& sta
     all += line;
     if (!IsInside(file, name)) told += line;
     named = named || name != nullptr;
-    if (name != nullptr && std::string_view(name) == "main") break;  // below it is the C library
+    if (name != nullptr && std::string_view(name) == "main") break;  // below is the C library
   }
   if (!named) return "";
   return told.empty() ? all : told;
@@ -123,7 +123,7 @@ std::string LinesOf(const Library& library, void* session, const GuardStack& sta
 
 void FindLineReader() {
   if (the_library.load() != nullptr) return;
-  std::unique_ptr<const Library> loaded = Load();  // several threads may be here
+  std::unique_ptr<const Library> loaded = Load();  // several threads may do this at a time
   const Library* none = nullptr;
   if (the_library.compare_exchange_strong(none, loaded.get())) static_cast<void>(loaded.release());
 }
@@ -144,17 +144,17 @@ std::string DescribeLines(const GuardStack& stack) {
 
 bool PrintLines(const GuardStack& stack) {
   if (the_library.load() == nullptr) return false;
-  // Runs no handlers of fork(), which take locks, and its end sends no signal.
+  // clone() runs no handlers of fork(), which take locks. The child's end sends no signal.
   const auto child = static_cast<pid_t>(syscall(SYS_clone, 0, nullptr, nullptr, nullptr, nullptr));
   if (child < 0) return false;
   if (child == 0) {
-    // This process may hang, and its parent may end before it ends this one.
+    // The child may hang, and its parent may end before it kills the child.
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     for (const int number : {SIGSEGV, SIGBUS, SIGABRT}) signal(number, SIG_DFL);
     const std::string text = DescribeLines(stack);
     Print(text);
-    // Not _exit(): AddressSanitizer intercepts it, looks for this thread's stack, and hangs,
-    // because it does not know this thread.
+    // Not _exit(): AddressSanitizer intercepts it, looks for the stack of this unknown thread, and
+    // hangs.
     for (;;) syscall(SYS_exit_group, text.empty() ? 1 : 0);
   }
   for (int tries = 0; tries < 400; ++tries) {
@@ -163,7 +163,7 @@ bool PrintLines(const GuardStack& stack) {
     const timespec pause{0, 5'000'000};
     nanosleep(&pause, nullptr);
   }
-  // It waits for a lock that the interrupted code holds: the next one would too.
+  // The child waits for a lock that the interrupted code holds. The next child would wait, too.
   the_library.store(nullptr);
   kill(child, SIGKILL);
   waitpid(child, nullptr, __WALL);

@@ -1,4 +1,4 @@
-// The list of held memory, and the access rights that follow from it.
+// The list of memory that is kept from the host, and the access rights of its pages.
 #include "runtime/guard_pending.h"
 
 #include <sys/mman.h>
@@ -20,14 +20,14 @@ namespace portacl::runtime {
 struct PendingHostTable {
   base::ForkSafe<std::mutex> mutex{base::LockRank::kPendingHost};
   PendingHostMemory* first = nullptr;
-  std::atomic<bool> empty{true};  // asked by all work, without the lock
+  std::atomic<bool> empty{true};  // read by all work, without the lock
 
   static PendingHostTable& Get() {
     static constinit base::Immortal<PendingHostTable> table;
     return table.Get();
   }
 
-  // The caller holds the lock for all that follow.
+  // The caller holds the lock for all functions below.
   void Add(PendingHostMemory& memory) {
     memory.next_ = first;
     first = &memory;
@@ -45,13 +45,13 @@ struct PendingHostTable {
     SetRights(memory.begin_, memory.end_);
   }
 
-  // No memory is asked for. If the system refuses, early accesses pass unseen.
+  // Allocates nothing. If the system refuses, early accesses are not found.
   void SetRights(uintptr_t begin, uintptr_t end) const {
     const auto set = [](uintptr_t from, uintptr_t to, int rights) {
       if (from < to) mprotect(reinterpret_cast<void*>(from), to - from, rights);
     };
     set(begin, end, PROT_READ | PROT_WRITE);
-    for (const bool written : {false, true}) {  // rights that exclude more come last
+    for (const bool written : {false, true}) {  // the strictest rights come last
       for (const PendingHostMemory* held = first; held != nullptr; held = held->next_) {
         if (held->access_.write != written) continue;
         set(std::max(begin, held->begin_), std::min(end, held->end_),
@@ -60,7 +60,7 @@ struct PendingHostTable {
     }
   }
 
-  // Takes out the entries in the way of an access, and the caller's own.
+  // Removes the entries that would stop an access, and the entries of the caller's own work.
   void LetGo(const MemoryAccess& access, const GuardStack* own) {
     for (PendingHostMemory* held = first; held != nullptr;) {
       PendingHostMemory* const next = held->next_;
@@ -84,7 +84,7 @@ namespace {
 
 constexpr auto kLockPatience = std::chrono::milliseconds(200);
 
-// The pages that an access may keep from the host; `end` <= `begin` if there are none.
+// Finds the pages that an access may keep from the host; `end` <= `begin` if there are none.
 void FindPages(const MemoryAccess& access, uintptr_t* begin, uintptr_t* end) {
   const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
   const uintptr_t access_end = access.begin + access.bytes;
@@ -96,7 +96,7 @@ void FindPages(const MemoryAccess& access, uintptr_t* begin, uintptr_t* end) {
     GuardTable& table = TheGuardTable();
     const std::lock_guard lock(table.mutex);
     if (!FindRegion(access.begin, &region, &in_kernel_range)) {
-      if (!access.write) *end = *begin;  // the program may keep it if nothing can be written
+      if (!access.write) *end = *begin;  // for reads: other data on the pages may be written
       return;
     }
   }
@@ -133,7 +133,7 @@ void PendingHostMemory::Hold() {
 std::vector<std::unique_ptr<PendingHostMemory>> PendingHostMemoryOf(const Work& work,
                                                                     int32_t stream) {
   std::vector<std::unique_ptr<PendingHostMemory>> all(work.accesses.size());
-  // Kernels get device memory from the program; other memory of theirs is the library's own.
+  // Kernels use device memory of the program. Their other memory belongs to the library.
   if (!GuardEnabled() || std::string_view(work.category) == "kernel") return all;
   for (size_t i = 0; i < all.size(); ++i) {
     const MemoryAccess& access = work.accesses[i];
@@ -153,7 +153,7 @@ void LetGoForHost(const std::vector<MemoryAccess>& accesses) { LetGoAll(accesses
 PendingAtAddress FindPendingHostMemory(uintptr_t address) {
   PendingHostTable& table = PendingHostTable::Get();
   const auto patience = std::chrono::steady_clock::now() + kLockPatience;
-  while (!table.mutex.try_lock()) {  // this thread may have been interrupted with the lock
+  while (!table.mutex.try_lock()) {  // this thread may hold the lock itself
     if (std::chrono::steady_clock::now() > patience) return {};
     std::this_thread::yield();
   }

@@ -1,8 +1,8 @@
-// Host memory that unfinished work on streams uses, in guard and lazy mode together. Until the host
-// knows that the work is over, it cannot touch memory that the work writes. Nor can it write memory
-// that the work reads. An early access stops the program with a message.
+// Host memory that unfinished work on streams uses, if guard and lazy mode are both on. Until the
+// host knows that the work is over, it cannot touch memory that the work writes, and cannot write
+// memory that the work reads. An early access stops the program with a message.
 //
-// Access rights belong to pages, so only whole pages are held. In memory of aclrtMallocHost these
+// Access rights belong to pages, so only whole pages are kept. In memory of aclrtMallocHost these
 // are pages on which the work uses all bytes of the allocation. In other host memory they are pages
 // inside the range that the work writes.
 #ifndef PORTACL_RUNTIME_GUARD_PENDING_H_
@@ -17,8 +17,8 @@
 
 namespace portacl::runtime {
 
-// The memory that the host may not touch because of one access of work, from Hold() until this
-// object is destroyed or let go.
+// Memory that the host may not touch because of one access of work: from Hold() until this object
+// is destroyed or released by LetGoFor...().
 class PendingHostMemory {
  public:
   PendingHostMemory(uintptr_t begin, uintptr_t end, const MemoryAccess& access, const Work& work,
@@ -45,22 +45,22 @@ class PendingHostMemory {
   const int32_t stream_;
   const std::shared_ptr<const GuardStack> launched_;
   bool held_ = false;
-  PendingHostMemory* next_ = nullptr;  // in the list of the held ones
+  PendingHostMemory* next_ = nullptr;  // in the list of all held objects
 };
 
-// The host memory of each access of a copy or fill, not held yet. Null if it has no whole page, and
-// for other work.
+// Returns one object per access of a copy or fill, not held yet. Null for accesses without a whole
+// page. Other work has only null objects.
 std::vector<std::unique_ptr<PendingHostMemory>> PendingHostMemoryOf(const Work& work,
                                                                     int32_t stream);
 
-// Called when the work begins, and when a call of the host touches memory, because both use the
-// host's addresses. Lets go, for good, the entries that would stop them.
+// Called when work begins, and when a call of the host touches memory, because both use the host's
+// addresses. Release the entries that would stop them, for good.
 void LetGoForWork(const Work& work);
 void LetGoForHost(const std::vector<MemoryAccess>& accesses);
 
-// Why the host may not touch an address. For signal handlers: allocates nothing.
+// Says why the host may not touch an address. For signal handlers: allocates nothing.
 struct PendingAtAddress {
-  const char* work = nullptr;  // null: nothing holds the address
+  const char* work = nullptr;  // null: the host may touch the address
   int32_t stream = 0;
   MemoryAccess access;
   GuardStack launched;

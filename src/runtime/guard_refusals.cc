@@ -1,4 +1,4 @@
-// Guard mode: refused calls, for programs that do not look at what calls return.
+// Guard mode: reports refused calls, for programs that ignore the codes of calls.
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -17,17 +17,17 @@
 namespace portacl::runtime {
 namespace {
 
-constexpr int kOwnFrames = 2;  // of this library, at the top of every call's stack
+constexpr int kOwnFrames = 2;  // this library's frames at the top of each call's stack
 constexpr size_t kMostReports = 100;
 
 struct Reported {
   base::ForkSafe<std::mutex> mutex{base::LockRank::kGuard};
-  std::set<std::string> places;  // the function and the calls that led there
+  std::set<std::string> places;  // function and stack of each reported call
 };
 
 constinit base::Immortal<Reported> the_reported;
 
-// The address that this thread's call was refused for; null: none.
+// The address for which a call of this thread was refused; null: none.
 thread_local const void* refused_address = nullptr;
 
 bool IsNew(const char* function, const GuardStack& stack) {
@@ -40,12 +40,12 @@ bool IsNew(const char* function, const GuardStack& stack) {
   return reported.places.size() < kMostReports && reported.places.insert(std::move(place)).second;
 }
 
-// Whether a right program meets the code: a wait's time is over, or its thread was unsubscribed.
+// Returns true for codes that a correct program may get: a timeout, or an unsubscribed thread.
 bool EndsAWait(int32_t code) {
   return code == ACL_ERROR_RT_WAIT_TIMEOUT || code == ACL_ERROR_RT_THREAD_SUBSCRIBE;
 }
 
-// Where a freed allocation comes from; "" for any other address.
+// Says where freed memory was allocated and freed; "" for other addresses.
 std::string DescribeFreed(const void* address) {
   GuardRegion region;
   bool in_kernel_range = false;
@@ -72,7 +72,7 @@ void ReportRefusal(const char* function, int32_t code) {
   if (!IsNew(function, stack)) return;
   std::string message = base::PeekErrorMessage();
   if (const std::string head = fmt::format("{}: ", function); message.starts_with(head)) {
-    message.erase(0, head.size());  // the line names the function already
+    message.erase(0, head.size());  // the line already has the function's name
   }
   const std::string text =
       fmt::format("portacl guard: {} is refused with {}: {}\n  called at:\n{}{}", function, code,

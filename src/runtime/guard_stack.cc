@@ -1,4 +1,4 @@
-// backtrace(3) and dladdr(3) behind guard_stack.h.
+// Takes and prints stacks by backtrace(3) and dladdr(3).
 #include "runtime/guard_stack.h"
 
 #include <dlfcn.h>
@@ -31,19 +31,19 @@ void* InterruptedAddress([[maybe_unused]] const void* context) {
 
 struct Place {
   const char* file = nullptr;  // null: in no loaded file
-  uintptr_t base = 0;          // what addr2line wants subtracted
+  uintptr_t base = 0;          // what addr2line needs subtracted
 };
 
 Place PlaceOf(const void* address) {
   Dl_info info{};
   if (dladdr(address, &info) == 0 || info.dli_fname == nullptr) return {};
   const auto* header = static_cast<const ElfW(Ehdr)*>(info.dli_fbase);
-  // A program that is not relocated has its addresses in the file already.
+  // In a program that is not relocated, addresses are the file's addresses.
   return {info.dli_fname,
           header->e_type == ET_EXEC ? 0 : reinterpret_cast<uintptr_t>(info.dli_fbase)};
 }
 
-// The command for all frames of the file that frame `first` is in.
+// Writes one command for all frames in the same file as frame `first`.
 template <class Write>
 void WriteCommand(const GuardStack& stack, int first, const Write& write) {
   const Place place = PlaceOf(stack.frames[static_cast<size_t>(first)]);
@@ -52,7 +52,7 @@ void WriteCommand(const GuardStack& stack, int first, const Write& write) {
   for (int i = first; i < stack.count; ++i) {
     void* const frame = stack.frames[static_cast<size_t>(i)];
     if (PlaceOf(frame).file != place.file) continue;
-    // The address behind the call may be another line or function: the call is just before it.
+    // A return address may belong to another line or function. The call is just before it.
     const int back = stack.interrupted && i == 0 ? 0 : 1;
     const uintptr_t address = reinterpret_cast<uintptr_t>(frame) - static_cast<uintptr_t>(back);
     std::array<char, 24> text;
@@ -62,8 +62,8 @@ void WriteCommand(const GuardStack& stack, int first, const Write& write) {
   write("\n");
 }
 
-// A line with a command for each file among the frames. write(std::string_view) may run in a signal
-// handler.
+// Writes a line with a command for each file of the stack. write(std::string_view) may be called in
+// a signal handler.
 template <class Write>
 void WriteCommands(const GuardStack& stack, std::string_view indent, const Write& write) {
   for (int i = 0; i < stack.count; ++i) {
@@ -83,7 +83,7 @@ void WriteCommands(const GuardStack& stack, std::string_view indent, const Write
 GuardStack CaptureStack(int own) {
   GuardStack stack;
   stack.count = backtrace(stack.frames.data(), kGuardFrames);
-  const int dropped = std::min(own + 1, stack.count);  // this function is one as well
+  const int dropped = std::min(own + 1, stack.count);  // this function has a frame, too
   std::copy(stack.frames.begin() + dropped, stack.frames.begin() + stack.count,
             stack.frames.begin());
   stack.count -= dropped;
@@ -94,7 +94,7 @@ GuardStack CaptureInterruptedStack(const void* context) {
   GuardStack stack = CaptureStack(/*own=*/0);
   auto* const end = stack.frames.begin() + stack.count;
   auto* const found = std::find(stack.frames.begin(), end, InterruptedAddress(context));
-  if (found == end) return stack;  // a jump into nowhere: the handler's frames are all there is
+  if (found == end) return stack;  // a jump to a bad address: only the handler's frames are known
   stack.count =
       static_cast<int>(std::copy(found, end, stack.frames.begin()) - stack.frames.begin());
   stack.interrupted = true;

@@ -1,4 +1,4 @@
-// Stacks of guard mode: taken at each allocation and fault, printed where nothing may be allocated.
+// Stacks in guard mode: taken at each allocation and fault, printed without allocating memory.
 #ifndef PORTACL_RUNTIME_GUARD_STACK_H_
 #define PORTACL_RUNTIME_GUARD_STACK_H_
 
@@ -21,16 +21,16 @@ struct GuardStack {
   bool interrupted = false;
 };
 
-// The caller's stack without the `own` innermost frames, which are frames of this library. The
-// first call of a process loads a library; later calls may be made in a signal handler.
+// Takes the caller's stack without the `own` innermost frames, which belong to this library. The
+// first call of a process loads a library; later calls may happen in a signal handler.
 GuardStack CaptureStack(int own);
 
-// The stack of the code that a signal interrupted; `context` is the handler's third argument.
+// Takes the stack of code that a signal interrupted. `context` is the handler's third argument.
 GuardStack CaptureInterruptedStack(const void* context);
 
 // ---- for signal handlers: no allocation, plain writes to stderr ---------------------------------
 
-// False if the file does not take all of it.
+// Returns false if the file does not take the whole text.
 bool WriteAll(int file, std::string_view text);
 
 void Print(std::string_view text);
@@ -45,13 +45,13 @@ void PrintLine(fmt::format_string<Args...> format, Args&&... args) {
   Print(std::string_view(line.data(), static_cast<size_t>(end - line.data()) + 1));
 }
 
-// Prints the title, then functions and lines. If these are not known: addresses, and for each file
-// the addr2line command that names them.
+// Prints the title, then functions and lines. If they are unknown, prints addresses, and for each
+// file the addr2line command that names them.
 void PrintStack(const char* title, const GuardStack& stack);
 
 // ---- elsewhere ----------------------------------------------------------------------------------
 
-// The text that PrintStack prints below the title.
+// Returns the text that PrintStack() prints below the title.
 std::string DescribeStack(const GuardStack& stack);
 
 }  // namespace portacl::runtime

@@ -1,4 +1,4 @@
-// Look-ups in the table of guard mode, and the words for its entries.
+// Finds and describes entries in the table of guard mode.
 #include "runtime/guard_table.h"
 
 #include <fmt/format.h>
@@ -71,7 +71,7 @@ std::string DescribeForeign(const void* address) {
 }
 
 std::string DescribeLiveAllocations() {
-  std::vector<GuardRegion> live;  // copies: naming frames takes the loader's lock
+  std::vector<GuardRegion> live;  // copied, because naming frames takes the loader's lock
   {
     GuardTable& table = TheGuardTable();
     const std::lock_guard lock(table.mutex);
@@ -79,7 +79,7 @@ std::string DescribeLiveAllocations() {
       if ((!region.freed || region.leaked) && !region.watched) live.push_back(region);
     }
   }
-  // One place that allocates many is one line: by the calls that led there.
+  // Allocations with the same stack share one line.
   struct Place {
     std::vector<const GuardRegion*> regions;
     size_t bytes = 0;

@@ -1,4 +1,4 @@
-// Which calls are shown, and how.
+// Decides which calls are shown, and shows them.
 #include "runtime/host_call.h"
 
 #include <fmt/format.h>
@@ -14,7 +14,7 @@
 namespace portacl::runtime {
 namespace {
 
-// The timeline shows functions that wait, make or copy memory, or put work on streams. Phase 1 has
+// Functions on the timeline: they wait, make or copy memory, or put work on streams. Phase 1 has
 // its own span, "plan".
 bool IsShown(std::string_view function) {
   for (const std::string_view prefix :
@@ -36,7 +36,7 @@ void HostCall::Begin(const char* function, const char* phase) noexcept {
     guard_ = GuardEnabled();
     const bool somewhere = log_ || guard_ || *base::settings::Trace() != '\0';
     shown_.store(somewhere ? Shown::kSomewhere : Shown::kNowhere, std::memory_order_relaxed);
-  } catch (...) {  // no memory for the log: the next call finds out
+  } catch (...) {  // no memory for the log: the next call tries again
     return;
   }
   trace_ = TraceEnabled() && *phase == '\0' && IsShown(function);
@@ -55,7 +55,7 @@ void HostCall::Show(int32_t code) const noexcept {
     const std::chrono::duration<double, std::micro> time = end - begin_;
     base::Log(base::LogLevel::kTrace,
               fmt::format("{}{} {}, {:.1f} us", function_, phase_, code, time.count()));
-  } catch (...) {  // a line less; the call is over
+  } catch (...) {  // no line is written; the call is over
   }
 }
 

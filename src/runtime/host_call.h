@@ -1,4 +1,4 @@
-// Reports calls of the C API: in the timeline's rows of host threads, in PORTACL_LOG=trace, and in
+// Reports calls of the C API: on the timeline's rows of host threads, in PORTACL_LOG=trace, and in
 // guard mode's reports of refused calls.
 #ifndef PORTACL_RUNTIME_HOST_CALL_H_
 #define PORTACL_RUNTIME_HOST_CALL_H_
@@ -10,14 +10,14 @@
 
 namespace portacl::runtime {
 
-// Made when a call begins. If nobody wants to see calls it costs one load.
+// Made when a call begins. If calls are shown nowhere, it costs one load.
 class HostCall {
  public:
-  // Static strings: the function's name, and "GetWorkspaceSize" if the call is a phase 1.
+  // Both are static strings. `phase` is "GetWorkspaceSize" for a phase 1.
   explicit HostCall(const char* function, const char* phase = "") noexcept {
     if (shown_.load(std::memory_order_relaxed) != Shown::kNowhere) Begin(function, phase);
   }
-  // The call returns `code`.
+  // Reports that the call returns `code`.
   void End(int32_t code) const noexcept {
     if (log_ || trace_ || (guard_ && code != 0)) Show(code);
   }

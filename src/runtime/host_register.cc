@@ -14,7 +14,7 @@ namespace {
 
 struct Table {
   base::ForkSafe<std::mutex> mutex{base::LockRank::kMemory};
-  std::map<uintptr_t, size_t> ranges;  // bytes by start
+  std::map<uintptr_t, size_t> ranges;  // start -> bytes
 };
 
 Table& TheTable() {
@@ -22,7 +22,7 @@ Table& TheTable() {
   return table.Get();
 }
 
-// Whether a range has a byte in [start, end); the caller holds the lock.
+// Returns true if a registered range has a byte in [start, end). The caller holds the lock.
 bool Touches(const Table& table, uintptr_t start, uintptr_t end) {
   auto next = table.ranges.lower_bound(end);
   if (next == table.ranges.begin()) return false;

@@ -1,4 +1,4 @@
-// Host memory of the program's own that it has made known to the devices.
+// Host memory that the program allocated and registered for devices.
 #ifndef PORTACL_RUNTIME_HOST_REGISTER_H_
 #define PORTACL_RUNTIME_HOST_REGISTER_H_
 
@@ -8,8 +8,8 @@
 
 namespace portacl::runtime {
 
-// ACL_ERROR_RT_PARAM_INVALID for null, no bytes, device memory, or a range that overlaps a
-// registered one.
+// Returns ACL_ERROR_RT_PARAM_INVALID for null, size 0, device memory, or a range that overlaps a
+// registered range.
 base::Status RegisterHost(void* address, size_t size);
 base::Status UnregisterHost(void* address);
 

@@ -1,9 +1,9 @@
-// PORTACL_LAZY=1: streams run as late as a device may. Work begins only when somebody waits for it
-// or asks about it, and no other work begins. This is the latest order that streams and events
-// allow. So a program that forgets to synchronise reads old memory, as it may on a device. In guard
-// mode unsynchronised memory reads as bytes 0xFF. order.h names the calls.
+// PORTACL_LAZY=1: streams run as late as a device may. Work begins only when a call waits for it or
+// asks about it, and no other work begins. This is the latest order that streams and events allow.
+// So a program that forgets to synchronise reads old memory, as it may on a device. In guard mode,
+// unsynchronised memory holds bytes 0xFF. order.h names the calls.
 //
-// A program may notice host functions, callbacks and numbers in memory without a synchronise. So
+// A program may notice host functions, callbacks and numbers in memory without synchronising. So
 // such work begins within a tenth of a second, with all work before it.
 #ifndef PORTACL_RUNTIME_LAZY_H_
 #define PORTACL_RUNTIME_LAZY_H_
@@ -19,7 +19,7 @@ extern constinit std::atomic<Known> lazy_mode;
 bool FindLazyMode();
 }  // namespace internal
 
-// Read from the environment once. As cheap as a load if the mode is off.
+// Reads the environment once. If the mode is off, costs one load.
 inline bool LazyEnabled() {
   return internal::lazy_mode.load(std::memory_order_relaxed) != internal::Known::kOff &&
          internal::FindLazyMode();

@@ -1,4 +1,4 @@
-// The counters of live objects.
+// Counts the live objects of each kind.
 #include "runtime/leaks.h"
 
 #include <fmt/format.h>
@@ -57,7 +57,7 @@ Counters& TheCounters() {
   return counters.Get();
 }
 
-// "pieces of physical memory" and its kin of one.
+// Returns the singular: "piece of physical memory" for "pieces of physical memory".
 std::string OfOne(std::string_view plural) {
   const std::string_view counted = plural.substr(0, plural.find(" of "));
   return fmt::format("{}{}", counted.substr(0, counted.size() - 1), plural.substr(counted.size()));
@@ -90,7 +90,7 @@ std::string DescribeLeaks() {
 
 namespace {
 
-constinit std::atomic<pid_t> watched{0};  // the process that is watched for its end; 0: none
+constinit std::atomic<pid_t> watched{0};  // the process that reports at its end; 0: none
 
 void Report(const char* when) {
   const std::string leaks = DescribeLeaks();
@@ -100,14 +100,14 @@ void Report(const char* when) {
     NoteMisuse();
     const std::string text =
         fmt::format("portacl guard: {}\n{}", message, DescribeLiveAllocations());
-    std::fputs(text.c_str(), stderr);  // which may be closed: fmt::print throws then
+    std::fputs(text.c_str(), stderr);  // not fmt::print(), which throws if stderr is closed
   } else {
     base::Log(base::LogLevel::kWarn, message);
   }
 }
 
-// Runs after the destructors of the program's static objects, because these may free memory. A
-// child of fork() that has not used the library itself owns nothing.
+// Runs after the destructors of the program's static objects, because they may free memory. A child
+// of fork() that has not used the library has nothing to report.
 [[gnu::destructor]] void AtTheEnd() {
   if (watched == getpid()) Report("the end of the process, which did not call aclFinalize");
   if (!MisuseWasNoted() || !GuardWantsExit()) return;

@@ -1,4 +1,4 @@
-// Objects and memory that a program has not given back when it calls aclFinalize.
+// Objects and memory that a program has not freed when it calls aclFinalize.
 #ifndef PORTACL_RUNTIME_LEAKS_H_
 #define PORTACL_RUNTIME_LEAKS_H_
 
@@ -9,22 +9,22 @@ namespace portacl::runtime {
 
 struct LeakCount {
   size_t count = 0;
-  size_t bytes = 0;  // 0: the objects have no size worth telling
+  size_t bytes = 0;  // 0: the report shows no size
 };
 
-// Adds a kind of object to the report; `name` is a static string in the plural ("tensors"), and
-// `live` tells how many there are now. A name that is registered again keeps its first function.
+// Adds a kind of object to the report. `name` is a static plural ("tensors"); `live` counts the
+// objects. If a name is registered again, the first function stays.
 void RegisterLeakCounter(const char* name, LeakCount (*live)());
 
-// "2 device allocations (4096 bytes), 1 stream"; empty if nothing leaked.
+// Returns "2 device allocations (4096 bytes), 1 stream"; "" if nothing leaked.
 std::string DescribeLeaks();
 
-// For aclFinalize: in guard mode writes the leaks to stderr, with the places of the allocations;
+// For aclFinalize. In guard mode, writes the leaks and the places of the allocations to stderr;
 // otherwise logs a warning.
 void ReportLeaks();
 
-// Makes this process report its leaks at its end, unless aclFinalize comes before. Called when
-// guard mode makes memory.
+// Makes this process report its leaks at its end, unless it calls aclFinalize before. Called when
+// guard mode allocates memory.
 void ReportLeaksAtExit();
 
 }  // namespace portacl::runtime

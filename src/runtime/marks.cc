@@ -1,4 +1,4 @@
-// The open ranges.
+// Keeps the open ranges.
 #include "runtime/marks.h"
 
 #include <chrono>
@@ -32,7 +32,7 @@ Ranges& TheRanges() {
   return ranges.Get();
 }
 
-// Null if there is no memory for it.
+// Returns null if there is no memory.
 std::vector<Range>* ThreadsRanges() { return base::PerThread<std::vector<Range>>::Get(); }
 
 TraceTime Now() { return std::chrono::steady_clock::now(); }

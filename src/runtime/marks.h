@@ -1,4 +1,4 @@
-// Marks and ranges of the program's own on the timeline (trace.h).
+// The program's own marks and ranges on the timeline (trace.h).
 #ifndef PORTACL_RUNTIME_MARKS_H_
 #define PORTACL_RUNTIME_MARKS_H_
 
@@ -9,16 +9,16 @@
 
 namespace portacl::runtime {
 
-// A moment on the calling thread's row, or in a stream's order on its row.
+// Marks a moment on the calling thread's row, or on a stream's row in the stream's order.
 void Mark(const std::string& text);
 base::Status MarkStream(const std::string& text, void* stream);
 
-// Ranges that nest per thread. PopRange is false if none is open.
+// Ranges that nest on each thread. PopRange() returns false if no range is open.
 void PushRange(std::string text);
 bool PopRange();
 
-// Numbered ranges, which any thread may end; a range appears on the row of the thread that ends it.
-// StopRange is false for a number that is not open.
+// Numbered ranges. Any thread may end a range; the range is on the row of the thread that ends it.
+// StopRange() returns false if the range is not open.
 uint32_t StartRange(std::string text);
 bool StopRange(uint32_t range);
 

@@ -35,15 +35,15 @@ struct Allocation {
   bool host = false;
   void* kernel_base = nullptr;
   Block block;          // empty in guard mode
-  uint64_t serial = 0;  // see NewestAllocation; no other has the same, whatever address it gets
+  uint64_t serial = 0;  // never used twice, unlike addresses; see NewestAllocation()
 };
 
 struct Registry {
   base::ForkSafe<std::shared_mutex> mutex{base::LockRank::kMemory};
   std::map<uintptr_t, Allocation> live;  // by address
-  std::vector<DeviceMemoryUse> devices;  // without the total
+  std::vector<DeviceMemoryUse> devices;  // without total sizes
   MemoryUse freed_by_reset;
-  uint64_t serial = 0;  // of the newest
+  uint64_t serial = 0;  // the newest allocation's serial
 };
 
 constinit base::Immortal<Registry> the_registry;
@@ -99,13 +99,13 @@ void Release(void* base, const Allocation& allocation, bool by_reset = false) {
   }
 }
 
-// Gets memory and enters it. Null if there is none. Null too if the context of device memory has
-// ended meanwhile: the device's reset is over, so nobody would free the memory. *serial gets the
-// entry's number, if it is asked for.
+// Allocates memory and enters it. Returns null if there is no memory. Also returns null if the
+// context of device memory has ended meanwhile: its reset is over, so nobody would free the memory.
+// Writes the entry's number to *serial if `serial` is not null.
 void* Allocate(size_t size, Pages pages, const Context& context, bool host,
                uint64_t* serial = nullptr) {
   Registry& registry = TheRegistry();
-  // The entry is made first: once there is memory, nothing fails.
+  // Makes the entry first: once there is memory, nothing can fail.
   std::map<uintptr_t, Allocation> entry;
   Allocation& allocation = entry[0];
   allocation = {size, context.device, host, nullptr, {}, 0};
@@ -134,7 +134,7 @@ void* Allocate(size_t size, Pages pages, const Context& context, bool host,
   return base;
 }
 
-// The live allocation around an address; the caller holds the registry's lock.
+// Returns the live allocation that holds an address. The caller holds the registry's lock.
 std::map<uintptr_t, Allocation>::iterator Around(Registry& registry, uintptr_t address) {
   auto next = registry.live.upper_bound(address);
   if (next == registry.live.begin()) return registry.live.end();
@@ -158,7 +158,7 @@ base::Status BadFree(Registry& registry, void* address, bool host) {
                host ? "device" : "host", host ? "aclrtFree" : "aclrtFreeHost");
 }
 
-// Takes an entry and its booking out; the caller holds the registry's lock.
+// Removes an entry and its booking. The caller holds the registry's lock.
 Allocation TakeOut(Registry& registry, std::map<uintptr_t, Allocation>::iterator entry) {
   const Allocation allocation = entry->second;
   registry.live.erase(entry);
@@ -197,7 +197,7 @@ MemoryUse Leaked(bool host) {
   return use;
 }
 
-// Looks in the registry of aclrtMalloc and aclrtMallocHost.
+// Looks for memory of aclrtMalloc and aclrtMallocHost.
 bool FindRegistered(const void* address, AllocationInfo* info) {
   Registry& registry = TheRegistry();
   const std::shared_lock lock(registry.mutex);
@@ -231,8 +231,8 @@ base::Status MallocDevice(size_t size, uint32_t policy, void** address, uint64_t
   return {};
 }
 
-// Frees borrowed memory, unless a reset of the device has freed it: another allocation may have its
-// address by now.
+// Frees borrowed memory, unless a reset of the device has freed it. (Then another allocation may
+// have its address.)
 void FreeBorrowed(void* address, uint64_t serial) {
   Registry& registry = TheRegistry();
   Allocation allocation;
@@ -333,7 +333,7 @@ base::Status MallocHost(size_t size, void** address) {
   PORTACL_RETURN_IF_ERROR(CheckRequest(size, address, "hostPtr"));
   Context* context = nullptr;
   PORTACL_RETURN_IF_ERROR(CurrentContext(&context));
-  // The system promises more than there is, and ends processes that use it.
+  // The system promises more memory than there is, and ends processes that use it.
   if (size > PhysicalMemory()) return OutOfMemory(size, "host");
   void* const base = Allocate(size, Pages::kHuge, *context, /*host=*/true);
   if (base == nullptr) return OutOfMemory(size, "host");
@@ -344,7 +344,7 @@ base::Status MallocHost(size_t size, void** address) {
 base::Status FreeHost(void* address) { return FreeKind(address, /*host=*/true); }
 
 void FreeDeviceMemory(int32_t device, uint64_t newest) {
-  if (the_registry.Find() == nullptr) return;  // nobody has asked for any
+  if (the_registry.Find() == nullptr) return;  // nobody has allocated memory
   Registry& registry = *the_registry.Find();
   const MemoryUse physical = FreePhysicalMemoryOf(device, newest);
   std::map<uintptr_t, Allocation> freed;

@@ -12,50 +12,50 @@ namespace portacl::runtime {
 
 struct AllocationInfo {
   const void* base = nullptr;  // the address that the caller got
-  size_t size = 0;             // the bytes that the caller asked for
+  size_t size = 0;             // the bytes that the caller requested
   int32_t device = 0;
-  bool host = false;            // aclrtMallocHost
-  void* kernel_base = nullptr;  // where kernels and copies reach it; `base` outside guard mode
-  size_t page_size = 0;         // of the pages asked for
+  bool host = false;            // true: from aclrtMallocHost
+  void* kernel_base = nullptr;  // the kernels' address; equal to `base` outside guard mode
+  size_t page_size = 0;         // of the requested pages
 };
 
-// The live allocation that contains `address` (one past the end does not count), or the mapped
-// virtual memory around it.
+// Finds the live allocation that contains `address`, or mapped virtual memory around it. The
+// address behind the last byte is outside.
 bool FindAllocation(const void* address, AllocationInfo* info);
 
-// The address through which kernels reach device memory: `address` itself, except in guard mode,
-// because there the caller's address faults. In guard mode, and if `strict` asks for it, `bytes`
-// from an address that are not live device memory are refused. `what` names it in the message. Null
-// gives null.
+// Finds the address by which kernels reach device memory. It is `address` itself, except in guard
+// mode, because there the caller's address faults. In guard mode, or if `strict` is set, refuses
+// `bytes` bytes that are not live device memory. `what` names the memory in the message. Null gives
+// null.
 base::Status ResolveAddress(const void* address, size_t bytes, const char* what, bool strict,
                             void** kernel_address);
 
-// Memory of the current context's device. `policy`: an aclrtMemMallocPolicy number, its bits or-ed.
+// Allocates on the current context's device. `policy`: or-ed bits of aclrtMemMallocPolicy.
 base::Status Malloc(size_t size, uint32_t policy, void** address);
 base::Status Free(void* address);
 
-// Device memory of the current context's device that is freed with its last owner, on any thread.
+// Allocates on the current context's device. The last owner, on any thread, frees the memory.
 base::Status BorrowDeviceMemory(size_t size, std::shared_ptr<void>* memory);
 
 base::Status MallocHost(size_t size, void** address);
 base::Status FreeHost(void* address);
 
-// Allocations are numbered in the order in which they are entered, physical memory with the others.
+// Numbers of allocations, in the order in which they are entered. Physical memory counts, too.
 uint64_t NewestAllocation();
 uint64_t NumberAllocation();
 
 // Frees the allocations of a reset device up to number `newest`. Later allocations belong to
-// contexts that the reset did not end. Freed memory still counts as leaked.
+// contexts that the reset did not end. The freed memory still counts as leaked.
 void FreeDeviceMemory(int32_t device, uint64_t newest);
 
-// The current device's memory (PORTACL_DEVICE_MEMORY, or the machine's), free and in all.
+// Returns the current device's memory (PORTACL_DEVICE_MEMORY, or the machine's): free and total.
 base::Status GetMemInfo(int32_t attr, size_t* free_bytes, size_t* total_bytes);
 
-// Counts bytes against the memory of a device; false if the device has less.
+// Counts bytes as used on a device. Returns false if the device has less memory.
 bool BookDeviceMemory(int32_t device, size_t size);
 void UnbookDeviceMemory(int32_t device, size_t size);
 
-// Gives booked memory back if its call ends early, by whatever way.
+// Gives booked memory back at the end of a call, unless Keep() was called.
 class DeviceMemoryBooking {
  public:
   DeviceMemoryBooking(int32_t device, size_t size) : device_(device), size_(size) {}
@@ -64,7 +64,7 @@ class DeviceMemoryBooking {
   }
   DeviceMemoryBooking(const DeviceMemoryBooking&) = delete;
   DeviceMemoryBooking& operator=(const DeviceMemoryBooking&) = delete;
-  // Somebody else gives it back.
+  // The caller will give the memory back.
   void Keep() { size_ = 0; }
 
  private:
@@ -74,7 +74,7 @@ class DeviceMemoryBooking {
 
 struct DeviceMemoryUse {
   size_t used = 0;
-  size_t peak = 0;  // most that was used at a time
+  size_t peak = 0;  // the most bytes used at a time
   size_t total = 0;
 };
 DeviceMemoryUse GetDeviceMemoryUse(int32_t device);

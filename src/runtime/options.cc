@@ -1,4 +1,4 @@
-// Keeps the settings: of the process, each device, stream and thread.
+// Keeps options of the process, and of each device, stream and thread.
 #include "runtime/options.h"
 
 #include <unistd.h>

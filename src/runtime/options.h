@@ -1,4 +1,4 @@
-// Options that programs set and read back, without an effect on results: modes, timeouts, limits.
+// Options that programs set and read back: modes, timeouts, limits. They do not change results.
 #ifndef PORTACL_RUNTIME_OPTIONS_H_
 #define PORTACL_RUNTIME_OPTIONS_H_
 
@@ -13,8 +13,8 @@ namespace portacl::runtime {
 
 class Stream;
 
-inline constexpr int kCompileOptions = 17;  // values of aclCompileOpt
-inline constexpr int kResources = 2;        // values of aclrtDevResLimitType
+inline constexpr int kCompileOptions = 17;  // number of values of aclCompileOpt
+inline constexpr int kResources = 2;        // number of values of aclrtDevResLimitType
 
 // Timeouts of the process.
 struct Timeouts {
@@ -23,23 +23,23 @@ struct Timeouts {
 };
 Timeouts& TheTimeouts();
 
-// Texts; `option` is in [0, kCompileOptions).
+// Options as texts; `option` is in [0, kCompileOptions).
 void SetCompileOption(int32_t option, std::string value);
 std::string CompileOption(int32_t option);
 
-// An aclrtFloatOverflowMode. The device must be there.
+// The aclrtFloatOverflowMode of a device, which must be valid.
 std::atomic<int32_t>& SaturationMode(int32_t device);
 
-// Cores of a device or stream; `resource` is in [0, kResources), and 0 cores remove the limit. A
-// stream without a limit has its device's cores; a device without a limit has the arena's threads.
+// The number of cores of a device or stream. `resource` is in [0, kResources); 0 cores remove the
+// limit. A stream without a limit has its device's cores; a device without one has all threads.
 void SetDeviceCores(int32_t device, int32_t resource, uint32_t cores);
 uint32_t DeviceCores(int32_t device, int32_t resource);
 uint32_t StreamCores(Stream& stream, int32_t resource);
 
-// Handle of the stream that sets this thread's limits; null: the current device does.
+// The handle of the stream whose limits this thread uses; null: the current device's limits.
 void*& ThreadsStream();
 
-// Bytes of the second-level cache of one core.
+// Bytes of one core's second-level cache.
 size_t CacheBytes();
 
 }  // namespace portacl::runtime

@@ -1,4 +1,4 @@
-// Clocks, the memory that is in use, and the report.
+// Keeps clocks and the memory in use; makes the reports.
 #include "runtime/order.h"
 
 #include <fmt/format.h>
@@ -24,18 +24,18 @@
 namespace portacl::runtime {
 namespace {
 
-constexpr int kOwnFrames = 3;  // of this library, at the top of every launch's stack
+constexpr int kOwnFrames = 3;  // this library's frames at the top of each launch's stack
 constexpr size_t kMostReports = 100;
 
 using Clock = std::map<uint64_t, uint64_t>;
 
-// A call that put work on a stream, or did it itself.
+// A call that put work on a stream or did the work itself.
 struct Origin {
   std::string name;
   int32_t stream_id = 0;
-  uint64_t stream = 0;  // 0: the host itself
-  uint64_t index = 0;   // of the stream's work
-  bool unseen = false;  // its stream waited for a number that nobody had written
+  uint64_t stream = 0;  // 0: the host did the work
+  uint64_t index = 0;   // position among the stream's work
+  bool unseen = false;  // the stream waited for a number that no stream had written
   GuardStack stack;
 
   std::string Words() const {
@@ -43,7 +43,7 @@ struct Origin {
   }
 };
 
-// Memory that work uses which the host does not know to be over.
+// Memory used by work that, as far as the host knows, is not over.
 struct Use {
   MemoryAccess access;
   std::shared_ptr<const Origin> launch;
@@ -54,10 +54,10 @@ struct Table {
   base::ForkSafe<std::mutex> mutex{base::LockRank::kTrace};
   std::map<uint64_t, Clock> streams;
   Clock host;
-  std::map<const void*, Clock> signals;              // of the streams that wrote the number
-  std::map<const void*, std::set<uint64_t>> unseen;  // streams that wait for who will write it
+  std::map<const void*, Clock> signals;              // number's address -> its writers' clock
+  std::map<const void*, std::set<uint64_t>> unseen;  // number's address -> waiting streams
   std::vector<Use> uses;
-  std::set<std::string> reported;  // the two calls' words and places
+  std::set<std::string> reported;  // keys of findings
 };
 
 Table& TheTable() {
@@ -85,8 +85,8 @@ bool Holds(const MemoryAccess& a, uintptr_t byte) {
   return a.begin <= byte && byte - a.begin < a.bytes;
 }
 
-// True if both certainly touch one byte. A strided access certainly touches its first and last
-// byte.
+// Returns true if both accesses certainly touch a common byte. A strided access certainly touches
+// its first and last byte.
 bool Meet(const MemoryAccess& a, const MemoryAccess& b) {
   if (!Overlap(a, b)) return false;
   const auto touches = [](const MemoryAccess& one, uintptr_t byte) {
@@ -100,7 +100,7 @@ bool Covers(const MemoryAccess& a, const MemoryAccess& b) {
   return a.dense && a.begin <= b.begin && b.begin + b.bytes <= a.begin + a.bytes;
 }
 
-// A finding to report when the lock is free: naming frames takes the loader's lock.
+// A finding. It is reported without the lock, because naming frames takes the loader's lock.
 struct Finding {
   std::shared_ptr<const Origin> now, before;
   MemoryAccess access, other;
@@ -127,8 +127,8 @@ struct Finding {
   }
 };
 
-// Reports the uses of other calls that are not over before `launch` (its clock: `clock`). The
-// caller holds the lock.
+// Finds uses by other streams that are not over before `launch`, according to its clock. The caller
+// holds the lock.
 void Check(Table& table, const std::shared_ptr<const Origin>& launch, const Clock& clock,
            const std::vector<MemoryAccess>& accesses, std::vector<Finding>& findings) {
   for (const MemoryAccess& access : accesses) {
@@ -151,9 +151,9 @@ void Report(const std::vector<Finding>& findings) {
   }
 }
 
-// Enters the uses of a launch. Removes older uses that later calls need not be checked against any
-// more: uses that are over before the launch and that it overwrites, and its stream's older reads
-// of the same memory.
+// Enters the uses of a launch. Removes older uses that later calls need not be checked against:
+// uses that are over before the launch and that it overwrites, and its stream's older reads of the
+// same memory.
 void Enter(Table& table, const std::shared_ptr<const Origin>& launch, const Clock& clock,
            const std::vector<MemoryAccess>& accesses,
            std::vector<std::unique_ptr<PendingHostMemory>> pending) {
@@ -171,8 +171,8 @@ void Enter(Table& table, const std::shared_ptr<const Origin>& launch, const Cloc
   }
 }
 
-// Fills memory that work is about to write, so that early readers see NaN. Leaves memory that
-// unfinished work may still use. The caller holds the lock.
+// Fills memory that work is about to write with NaN, so that early readers see NaN. Leaves memory
+// that unfinished work may still use. The caller holds the lock.
 void Poison(const Table& table, const std::vector<MemoryAccess>& accesses) {
   if (!GuardEnabled()) return;
   for (const MemoryAccess& access : accesses) {
@@ -214,7 +214,7 @@ bool internal::FindLazyMode() {
 }
 
 void NoteLaunch(Stream& stream, const Work& work) {
-  if (stream.recorder() != nullptr) return;  // nothing runs; its replays come here
+  if (stream.recorder() != nullptr) return;  // captured work does not run now; replays come here
   const std::shared_ptr<Origin> launch = MakeOrigin(work.name);
   launch->stream = stream.number();
   launch->stream_id = stream.id();
@@ -283,12 +283,12 @@ void NoteClosed(const Stream& stream) noexcept try {
   NoteSynchronized(ClockOf(stream));
   Table& table = TheTable();
   const std::lock_guard lock(table.mutex);
-  // No use is left that anybody could ask the clocks about.
+  // No remaining use needs the clocks of this stream.
   table.streams.erase(stream.number());
   table.host.erase(stream.number());
   for (auto& [number, clock] : table.streams) clock.erase(stream.number());
   for (auto& [number, waiting] : table.unseen) waiting.erase(stream.number());
-} catch (...) {  // no memory: some orders stay unknown, and the stream ends
+} catch (...) {  // out of memory: some orders stay unknown, and the stream still ends
 }
 
 void NoteHostAccess(const char* what, const std::vector<MemoryAccess>& accesses) {

@@ -1,4 +1,4 @@
-// Loops and calls: some run on their caller alone, some in a region of a pool.
+// Runs loops and calls, either on the caller alone or in a region of a pool.
 #include "runtime/parallel.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 namespace portacl::runtime {
 namespace {
 
-// A call that has no region: its loops have one each.
+// A call without a region: each of its loops has its own region.
 struct OpenCall {
   CallKind* kind = nullptr;
   int loops = 0;

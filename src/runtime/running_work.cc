@@ -1,4 +1,4 @@
-// A few slots, each with one piece of work.
+// A few slots with one piece of running work each.
 #include "runtime/running_work.h"
 
 #include <array>
@@ -29,7 +29,7 @@ RunningWork::RunningWork(const Work& work, int32_t stream) : slot_(0) {
 RunningWork::~RunningWork() {
   if (slot_ == kSlots) return;
   slots[slot_].work.store(nullptr);
-  while (readers.load() != 0) std::this_thread::yield();  // who has the pointer still
+  while (readers.load() != 0) std::this_thread::yield();  // some readers still have the pointer
 }
 
 WorkAtAddress FindRunningWork(uintptr_t address) {

@@ -1,5 +1,5 @@
-// The work that runs now and the memory that it uses, for the reports of guard mode. They come from
-// signal handlers, on any thread of a kernel.
+// The work that runs now and the memory that it uses, for guard mode's reports. Signal handlers
+// make these reports, on any thread of a kernel.
 #ifndef PORTACL_RUNTIME_RUNNING_WORK_H_
 #define PORTACL_RUNTIME_RUNNING_WORK_H_
 
@@ -11,7 +11,7 @@
 
 namespace portacl::runtime {
 
-// Enters work for as long as it lives; more of it at a time than there is room for is not found.
+// Enters work into a slot during the object's life. If no slot is free, the work is not found.
 class RunningWork {
  public:
   RunningWork(const Work& work, int32_t stream);
@@ -24,14 +24,14 @@ class RunningWork {
 };
 
 struct WorkAtAddress {
-  const char* work = nullptr;  // null: no work that runs uses the address
+  const char* work = nullptr;  // null: no running work uses the address
   int32_t stream = 0;
   const char* tensor = "";
   bool write = false;
-  GuardStack launched;  // of the call that put it on the stream; empty if that is not known
+  GuardStack launched;  // stack of the call that put it on the stream; empty if unknown
 };
 
-// Allocates nothing and takes no lock.
+// Finds running work that uses an address. Allocates nothing and takes no lock.
 WorkAtAddress FindRunningWork(uintptr_t address);
 
 }  // namespace portacl::runtime

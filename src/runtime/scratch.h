@@ -1,4 +1,4 @@
-// Scratch memory for calls that bring no workspace of their own (the native API).
+// Scratch memory, mainly for calls without a workspace of the caller (native API, graph API).
 #ifndef PORTACL_RUNTIME_SCRATCH_H_
 #define PORTACL_RUNTIME_SCRATCH_H_
 
@@ -8,11 +8,11 @@
 
 namespace portacl::runtime {
 
-// A block of scratch memory from the bounded, process-wide pool; goes back at the end of its life.
-// Aligned to 64 bytes or more, in huge pages if that helps, contents undefined.
+// A block of scratch memory from the process's pool; the destructor gives it back. Aligned to 64
+// bytes or more, in huge pages if they help, contents undefined.
 class Scratch {
  public:
-  // data() is null if there is no memory (and for 0 bytes).
+  // data() is null if `bytes` is 0 or there is no memory.
   explicit Scratch(size_t bytes) {
     if (bytes > 0) block_ = TakeBlock(bytes, Pages::kHuge);
   }

@@ -1,4 +1,4 @@
-// Time as threads would have it that do not exist.
+// Computes the time of threads that do not exist.
 #include "runtime/simulation.h"
 
 #if defined(PORTACL_SIMULATION)
@@ -13,16 +13,15 @@
 
 #include "runtime/parallel.h"
 
-// Simulates two costs, in nanoseconds. `entry`: until a thread of the pool is in the region.
-// `wait`: until the caller knows that a loop's last range is done. on = 0 switches the simulation
-// off.
+// Sets two costs of the simulation in nanoseconds. `entry`: until a pool's thread is in the region.
+// `wait`: until the caller knows that a loop's last range is done. on = 0 ends the simulation.
 extern "C" __attribute__((visibility("default"))) void portaclSimulate(int on, double entry,
                                                                        double wait);
-// The same costs between this machine's threads, which need PORTACL_ADAPT_THREADS=0.
+// Measures the same costs with this machine's threads. Needs PORTACL_ADAPT_THREADS=0.
 extern "C" __attribute__((visibility("default"))) void portaclMeasureThreads(double* entry,
                                                                              double* wait);
-// Reports on the calls since its last call. `faster`: nanoseconds of this thread's CPU time that
-// simulated threads would have saved. `loops`: the calls' number of loops.
+// Reports on the calls since the last report. `faster`: nanoseconds of this thread's CPU time that
+// simulated threads would have saved. `loops`: the number of loops.
 extern "C" __attribute__((visibility("default"))) void portaclSimulated(double* faster, int* loops);
 
 namespace portacl::runtime {
@@ -35,7 +34,7 @@ struct Settings {
 };
 Settings settings;
 
-// The region of the calling thread, the only one.
+// The region of the calling thread; there is only one.
 struct Region {
   int threads = 0;
   double elapsed = 0;  // simulated time of its loops so far
@@ -44,7 +43,7 @@ Region* region = nullptr;
 double faster = 0;
 int loops = 0;
 
-// CPU time: other processes on the machine do not count.
+// Measures CPU time, so that other processes on the machine do not count.
 double Now() {
   timespec time = {};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
@@ -60,7 +59,7 @@ double CostOfAsking() {
   return least;
 }
 
-// The loop's parts as a team hands them out.
+// Hands out a loop's parts to simulated threads, as a team does to real threads.
 class Simulation {
  public:
   Simulation(const internal::Loop& loop, const Region& of)
@@ -71,10 +70,10 @@ class Simulation {
     for (int32_t i = 0; i < parts_.parts; ++i) {
       next_[static_cast<size_t>(i)] = static_cast<uint32_t>(parts_.BeginOf(i));
     }
-    clocks_[0] = 0;  // the caller is there
+    clocks_[0] = 0;  // the caller needs no entry
   }
 
-  // Returns the time of the last thread.
+  // Runs the loop. Returns the simulated time at which the last thread ends.
   double Run() {
     static const double asking = CostOfAsking();
     double last = 0;
@@ -107,7 +106,7 @@ class Simulation {
   std::vector<double> clocks_;
 };
 
-// Nanoseconds of a region of so many loops, each of two bodies that wait for each other.
+// Returns the nanoseconds of a region of loops. The two bodies of each loop wait for each other.
 double RegionOf(int num_loops) {
   using Clock = std::chrono::steady_clock;
   const auto begin = Clock::now();
@@ -116,7 +115,7 @@ double RegionOf(int num_loops) {
       std::atomic<int> here{0};
       ParallelFor(2, 1, [&](int64_t first, int64_t last) {
         here += static_cast<int>(last - first);
-        // On a busy machine the other one may not come.
+        // Gives up after a while, because the other body may not run on a busy machine.
         for (int turn = 0; here.load() < 2 && turn < 1'000'000; ++turn) {
         }
       });
@@ -143,7 +142,7 @@ void SimulateRegion(int threads, void (*body)(void*), void* context) {
 }
 
 bool RunSimulated(const internal::Loop& loop) {
-  Region* const of = std::exchange(region, nullptr);  // loops of the bodies run where they are
+  Region* const of = std::exchange(region, nullptr);  // loops inside bodies run on their caller
   if (of == nullptr) return false;
   const double begin = Now();
   const double simulated = Simulation(loop, *of).Run() + settings.wait;

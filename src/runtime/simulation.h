@@ -10,13 +10,13 @@ namespace portacl::runtime {
 
 #if defined(PORTACL_SIMULATION)
 
-// Whether portaclSimulate has switched it on.
+// Returns true if portaclSimulate() has switched the simulation on.
 bool Simulates();
 
-// A region of so many threads: calls body(context); the threads share its loops (RunSimulated).
+// Simulates a region of `threads` threads: calls body(context), whose loops call RunSimulated().
 void SimulateRegion(int threads, void (*body)(void*), void* context);
 
-// False if this thread is in no such region, or inside a loop of it.
+// Runs a loop in the simulated region. False if this thread is in no region, or in a loop of it.
 bool RunSimulated(const internal::Loop& loop);
 
 #else

@@ -1,4 +1,4 @@
-// Streams of lazy mode: which of their tasks may begin.
+// Streams in lazy mode: decides which tasks may begin.
 #include <chrono>
 #include <list>
 #include <memory>
@@ -14,11 +14,11 @@ constexpr auto kVisibleAfter = std::chrono::milliseconds(100);  // see Task::vis
 
 }  // namespace
 
-// Releases the lock. The thread is needed for tasks that become visible and for tasks that others
-// demand.
+// Releases the lock. Starts the stream's thread, which runs visible tasks and tasks that other
+// streams or threads demand.
 void Stream::EnqueueLazily(std::list<Task> tasks, Lock& lock) {
   StartWorker();
-  for (const Task& task : tasks) {  // may fail, as nothing below does
+  for (const Task& task : tasks) {  // may fail; nothing below may
     if (task.after != nullptr) task.after->Listen(weak_from_this());
   }
   uint64_t wanted = 0;
@@ -39,7 +39,7 @@ void Stream::EnqueueLazily(std::list<Task> tasks, Lock& lock) {
   if (visible) WakeWorker();
 }
 
-// Visible work has waited long enough; leaves and takes the lock.
+// Lets visible work begin that has waited long enough. Releases the lock and takes it again.
 void Stream::MakeVisible(Lock& lock) {
   const uint64_t number = visible_;
   lock.unlock();
@@ -47,7 +47,7 @@ void Stream::MakeVisible(Lock& lock) {
   lock.lock();
 }
 
-// Returns the newest task's number. If it must be demanded, releases the lock and takes it again.
+// Lets all tasks begin; returns the newest task's number. May release the lock and take it again.
 uint64_t Stream::DemandAll(Lock& lock) {
   const uint64_t number = enqueued_;
   if (demanded_ < number) {
@@ -72,9 +72,9 @@ void Stream::Demand(uint64_t number) {
   WakeWorker();
 }
 
-// Demands the gate that the first task waits for, but not before that task's turn: work in front of
-// it may run earlier. False if there is nothing new; otherwise releases the lock and takes it
-// again.
+// Demands the gate that the first task waits for, but not before that task's turn, because work in
+// front of it may run earlier. Returns false if there is nothing new; otherwise releases the lock
+// and takes it again.
 bool Stream::DemandAwaited(Lock& lock, std::shared_ptr<Gate>& demanded) {
   if (!HeadDemanded() || busy_) return false;
   const std::shared_ptr<Gate>& awaited = queue_.front().after;

@@ -1,4 +1,4 @@
-// The stream's queue and its thread, and the operators' door to it: Launch.
+// The stream's queue and its thread, and the function by which operators use them: Launch().
 #include "runtime/stream_queue.h"
 
 #include <atomic>
@@ -28,16 +28,16 @@ namespace portacl::runtime {
 namespace {
 
 constexpr auto kPollInterval = std::chrono::microseconds(100);
-constexpr int kOwnFrames = 3;  // of this library, at the top of every launch's stack
+constexpr int kOwnFrames = 3;  // this library's frames at the top of each launch's stack
 
-// The stream that has this thread run a task now.
+// The stream whose task this thread runs now.
 PORTACL_STARTS_WITH_THREAD thread_local const Stream* running_stream = nullptr;
 
 base::Status Failure(const char* what) noexcept {
   try {
     return Error(ACL_ERROR_INTERNAL_ERROR, "{}", what);
   } catch (...) {
-    return {ACL_ERROR_INTERNAL_ERROR, "out of memory"};  // short enough to need none
+    return {ACL_ERROR_INTERNAL_ERROR, "out of memory"};  // short enough to need no memory
   }
 }
 
@@ -53,14 +53,14 @@ base::Status CallGuarded(const Work& work) {
   }
 }
 
-// Logs an ending stream's error that nobody has seen. If there is no memory for the text, the
-// stream ends without it.
+// Logs an error that nobody has read before its stream ends. If there is no memory for the text,
+// the stream ends without it.
 void LogUnseen(int32_t stream, const base::Status& error) noexcept {
   try {
     base::Log(base::LogLevel::kError,
               fmt::format("stream {} is destroyed with an error that nobody synchronised for: {}",
                           stream, error.message()));
-  } catch (...) {  // the message alone is lost
+  } catch (...) {  // only the message is lost
   }
 }
 
@@ -71,7 +71,7 @@ RunningOn::RunningOn(const Stream* stream) : outer_(std::exchange(running_stream
 RunningOn::~RunningOn() { running_stream = outer_; }
 
 Stream::~Stream() {
-  // Every owner closes a stream before it lets go of it. Only a failed creation does not.
+  // Every owner closes its stream before. Only a failed creation leaves the stream open.
   if (worker_.joinable()) static_cast<void>(Close(/*drop=*/true));
 }
 
@@ -93,7 +93,7 @@ base::Status Stream::RefuseFromOwnTask() const {
   return InvalidParam("called from a task of stream {} itself, it would wait for its own end", id_);
 }
 
-// The queue holds the newest tasks.
+// Returns true if the first task in the queue may begin. The queue holds the newest tasks.
 bool Stream::HeadDemanded() const {
   return !queue_.empty() && enqueued_ - queue_.size() < demanded_;
 }
@@ -122,8 +122,8 @@ void Stream::DropRecorder(const std::shared_ptr<Recorder>& recorder) {
   if (recorder_ == recorder) recorder_ = nullptr;
 }
 
-// The stream is closed from here on. The recorder must be released without this stream's lock,
-// because it may release other streams.
+// Closes the stream. Releases the recorder without the stream's lock, because the recorder may
+// release other streams.
 void Stream::LoseRecorder() {
   std::shared_ptr<Recorder> recorder;
   {
@@ -171,7 +171,7 @@ base::Status Stream::Enqueue(Task&& task) {
     EnqueueLazily(std::move(alone), lock);
     return {};
   }
-  const bool idle = queue_.empty() && !busy_;  // a condition counts at its turn, not before
+  const bool idle = queue_.empty() && !busy_;  // a task's condition counts only at its turn
   if (idle && task.ready && task.ready()) task.ready = nullptr;
   const bool here = task.work.small && !task.work.own_thread && !task.ready;
   if (here && task.after == nullptr && idle) {
@@ -186,7 +186,7 @@ base::Status Stream::Enqueue(Task&& task) {
   if (task.after != nullptr) task.after->Listen(weak_from_this());
   queue_.push_back(std::move(task));
   ++enqueued_;
-  const bool wake = !busy_;  // who is busy looks at the queue afterwards
+  const bool wake = !busy_;  // a busy thread looks at the queue when it is done
   lock.unlock();
   if (wake) WakeWorker();
   return {};
@@ -295,13 +295,13 @@ bool Stream::stop_on_failure() {
 }
 
 void Stream::OnGateOpen() {
-  // The worker either sees the open gate before it sleeps or sleeps before this lock is taken.
+  // The lock makes sure that the worker sees the open gate, or sleeps already and can be woken.
   { const Lock lock(mutex_); }
   WakeWorker();
 }
 
-// Runs tasks that the worker has not begun. Waking the worker takes 50 us and more, and data that
-// the caller has just written are in the caches of its CPU.
+// Runs tasks that the worker has not begun. Waking the worker would cost 50 us or more, and this
+// thread's caches have the data that the caller has just written.
 void Stream::Help(uint64_t target, Lock& lock) {
   bool helped = false;
   const auto can_help = [&] {
@@ -319,7 +319,7 @@ void Stream::Help(uint64_t target, Lock& lock) {
   if (helped && !queue_.empty()) WakeWorker();
 }
 
-// Runs or drops one task; the caller holds the lock and no other task is running.
+// Runs or drops one task. The caller holds the lock, and no other task is running.
 void Stream::Execute(Task&& task, Lock& lock) {
   busy_ = true;
   ++started_;
@@ -329,14 +329,14 @@ void Stream::Execute(Task&& task, Lock& lock) {
   if (!drop && task.after == nullptr && !task.ready) status = Run(task);
   if (task.opens != nullptr) task.opens->Open();
   const char* const name = task.work.name;
-  { const Task over = std::move(task); }  // what it holds is released before anybody sees it over
+  { const Task over = std::move(task); }  // releases what the task holds; it counts as over later
   lock.lock();
   busy_ = false;
   ++done_;
   if (!status.ok() && error_.ok()) {
     try {
       error_ = Error(status.code(), "{} on stream {} failed: {}", name, id_, status.message());
-    } catch (...) {  // no memory for the sentence: the error is known all the same
+    } catch (...) {  // no memory for the sentence: keeps the error without it
       error_ = std::move(status);
     }
     dropping_ = stop_on_failure_;
@@ -361,8 +361,8 @@ base::Status Stream::Run(Task& task) const {
   return status;
 }
 
-// Drops tasks that have not started. They count as over only when the running task is over:
-// otherwise threads that wait for the running task would go on early.
+// Drops tasks that have not started. They count as over only when the running task is over, because
+// threads that wait for the running task would otherwise go on early.
 void Stream::DropQueue(Lock& lock) {
   std::list<Task> dropped;
   dropped.swap(queue_);
@@ -381,8 +381,8 @@ void Stream::DropQueue(Lock& lock) {
   if (done_waiters_ > 0) WakeWaiters();
 }
 
-// Waits until the condition holds. It also checks regularly, because no signal comes when a task's
-// polled condition becomes true, or when visible work has waited long enough.
+// Waits until the condition holds. It also wakes up regularly, because no signal comes when a
+// task's polled condition becomes true, or when visible work has waited long enough.
 template <class Condition>
 void Stream::WorkerWaits(Lock& lock, const Condition& condition) {
   std::shared_ptr<Gate> demanded;
@@ -405,10 +405,10 @@ void Stream::WorkerMain() {
   Lock lock(mutex_);
   for (;;) {
     const bool traced = TraceEnabled();
-    // A wait for an event is on the timeline from its turn to the event.
+    // On the timeline, a wait for an event lasts from the task's turn to the event.
     if (traced) WorkerWaits(lock, [this] { return worker_ends_ || (!busy_ && HeadDemanded()); });
     const TraceTime begin = traced ? std::chrono::steady_clock::now() : TraceTime();
-    // A task that was dropped meanwhile is not asked again: it left the queue under the lock.
+    // A dropped task is not asked again, because it left the queue under the lock.
     WorkerWaits(lock, [this] { return worker_ends_ || (!busy_ && HeadReady()); });
     if (worker_ends_) return;
     Task task = std::move(queue_.front());
@@ -421,7 +421,7 @@ void Stream::WorkerMain() {
   }
 }
 
-// The answer is kept here instead of asking both modes each time: no calls are shorter than these.
+// Keeps the answer instead of asking both modes each time, because these calls are very short.
 bool AccessesWanted() {
   static constinit std::atomic<internal::Known> wanted{internal::Known::kNothing};
   if (wanted.load(std::memory_order_relaxed) == internal::Known::kNothing) {
@@ -436,7 +436,7 @@ void NoteWork(Stream& stream, Work& work) {
   if (!LazyEnabled()) return;
   NoteLaunch(stream, work);
   if (!work.own_thread || stream.recorder() != nullptr) return;
-  // A host function may tell the host's threads that work is over, in ways that nobody sees.
+  // A host function may tell host threads that work is over, in ways that the checker cannot see.
   work.run = [order = ClockOf(stream), run = std::move(work.run)] {
     NoteSynchronized(order);
     return run();

@@ -1,6 +1,6 @@
-// A stream: a queue of tasks that run one after the other, on the stream's own thread. A small task
+// A stream: a queue of tasks that run one after the other on the stream's own thread. A small task
 // with nothing before it runs on the thread that enqueues it. A thread that synchronises runs tasks
-// itself if it would only wait for them.
+// itself instead of waiting for them.
 #ifndef PORTACL_RUNTIME_STREAM_QUEUE_H_
 #define PORTACL_RUNTIME_STREAM_QUEUE_H_
 
@@ -25,11 +25,11 @@ struct Context;
 
 struct Task {
   Work work = {};                              // `run` may be empty
-  std::shared_ptr<Gate> after = nullptr;       // not null: only waits until this is open
-  std::function<bool()> ready = {};            // may be empty; asked until it is true
-  std::shared_ptr<Gate> opens = nullptr;       // opened when the task is over, also when dropped
-  std::shared_ptr<const void> held = nullptr;  // released when the task is over, also when dropped
-  // True if a program may notice the task without a synchronisation: a host function, a callback, a
+  std::shared_ptr<Gate> after = nullptr;       // if not null: the task only waits until this opens
+  std::function<bool()> ready = {};            // may be empty; asked until it returns true
+  std::shared_ptr<Gate> opens = nullptr;       // opened when the task is over or dropped
+  std::shared_ptr<const void> held = nullptr;  // released when the task is over or dropped
+  // True if a program may notice the task without synchronising: a host function, a callback, a
   // number in memory. In lazy mode such a task begins by itself after a while.
   bool visible = false;
   TraceOrigin enqueued = {};  // for the timeline
@@ -37,7 +37,7 @@ struct Task {
 
 class Stream;
 
-// Marks this thread as one that runs a task of the stream, which is compared only.
+// Marks this thread as running a task of the stream. The stream is only compared.
 class RunningOn {
  public:
   explicit RunningOn(const Stream* stream);
@@ -49,89 +49,89 @@ class RunningOn {
   const Stream* const outer_;
 };
 
-// Takes a stream's tasks in the stream's place, see capture.h.
+// Takes a stream's tasks instead of running them (capture.h).
 class Recorder {
  public:
   virtual ~Recorder() = default;
   virtual base::Status Add(const Stream& stream, Task task) = 0;
-  // The stream is destroyed; called without its lock, and asks for no memory.
+  // Called without the stream's lock when the stream is destroyed. Must not allocate.
   virtual void Lose(const Stream& stream) = 0;
 };
 
-// Values that aclrtSetStreamAttribute keeps; nothing here depends on them.
+// Values that aclrtSetStreamAttribute sets; nothing here uses them.
 struct StreamTags {
   std::atomic<uint32_t> overflow_switch{0};
   std::atomic<uint32_t> user_tag{0};
   std::atomic<uint32_t> cache_op_info{0};
-  std::array<std::atomic<uint32_t>, 2> core_limits{};  // by aclrtDevResLimitType; 0: none
+  std::array<std::atomic<uint32_t>, 2> core_limits{};  // by aclrtDevResLimitType; 0: no limit
 };
 
 class Stream final : public GateListener,
                      public GateOwner,
                      public std::enable_shared_from_this<Stream> {
  public:
-  // The context owns the stream's table entry and closes it before it goes.
+  // The context owns the stream's entry in the table, and closes the stream before it ends.
   Stream(const Context* context, int32_t device, int32_t id);
   ~Stream() override;
 
   const Context* context() const { return context_; }
   int32_t device() const { return device_; }
   int32_t id() const { return id_; }
-  // No other stream of this process ever has this number.
+  // A number that no other stream of this process ever has.
   uint64_t number() const { return number_; }
   StreamTags& tags() { return tags_; }
 
-  // True on a thread that runs a task of any stream now, or a callback that a stream waits for.
+  // True on a thread that runs a task of any stream, or a callback that a stream waits for.
   static bool InTask();
 
-  // ACL_ERROR_RT_INVALID_HANDLE on a closed stream. Throws std::system_error if no thread can be
-  // made. If the stream has a recorder, the recorder gets the task instead.
+  // Returns ACL_ERROR_RT_INVALID_HANDLE on a closed stream. Throws std::system_error if no thread
+  // can be made. If the stream has a recorder, the recorder gets the task.
   base::Status Enqueue(Task&& task);
 
-  // All of them or none, one behind the other. A recorder gets them one by one.
+  // Enqueues all tasks, one behind the other, or none. A recorder gets them one by one.
   base::Status EnqueueAll(std::list<Task> tasks);
 
-  // ACL_ERROR_RT_STREAM_CAPTURED if there is another recorder. _INVALID_HANDLE if the stream is
-  // closed: the recorder would never be removed.
+  // Returns ACL_ERROR_RT_STREAM_CAPTURED if there is another recorder, and _INVALID_HANDLE if the
+  // stream is closed, because nothing would remove the recorder.
   base::Status SetRecorder(const std::shared_ptr<Recorder>& recorder);
-  // Takes the recorder away, if it is this one still. Asks for no memory.
+  // Removes the recorder if it is still this one. Allocates nothing.
   void DropRecorder(const std::shared_ptr<Recorder>& recorder);
   std::shared_ptr<Recorder> recorder();
 
-  // ACL_ERROR_RT_STREAM_CAPTURED on a stream with a recorder: nobody may wait for it or ask it.
+  // Returns ACL_ERROR_RT_STREAM_CAPTURED on a stream with a recorder, for calls that wait or ask.
   base::Status RefuseWhileRecording();
 
-  // Waits for all work enqueued so far and returns the first error since the last synchronisation,
-  // if there is one. Returns `timeout_code` if the deadline comes first. Refused in a task of this
-  // stream, because it would wait for itself.
+  // Waits for all work enqueued so far. Returns the first error since the last synchronisation, if
+  // there is one, or `timeout_code` if the deadline comes first. Refused in a task of this stream,
+  // because it would wait for itself.
   base::Status Synchronize(SteadyTime deadline, int32_t timeout_code);
 
-  // True when nothing is enqueued or running. In lazy mode enqueued work begins then.
+  // Returns true if no task is enqueued or running. In lazy mode, lets enqueued work begin.
   bool IsIdle();
 
-  // For lazy mode: lets tasks 1 to `number` begin and, at their turn, the work that they wait for
-  // on other streams.
+  // For lazy mode: lets tasks 1 to `number` begin. At their turn, also lets work on other streams
+  // begin that they wait for.
   void Demand(uint64_t number) override;
   void DemandAll();
 
-  // In a task of this stream, Synchronize(), Abort() and Close() would wait for
+  // Refuses a call from a task of this stream: Synchronize(), Abort() and Close() would wait for
   // themselves.
   base::Status RefuseFromOwnTask() const;
 
-  // Drops tasks that have not started and waits for the one that has.
+  // Drops tasks that have not started, and waits for the running task.
   base::Status Abort();
 
-  // No more tasks from now on; waits for the enqueued ones, or drops them. Ends the thread.
+  // Closes the stream: waits for the enqueued tasks, or drops them, and ends the thread.
   base::Status Close(bool drop);
 
-  // Whether, after a failure, later tasks are dropped until a synchronisation has reported it.
+  // If set, a failure drops later tasks until a synchronisation has reported it.
   void SetStopOnFailure(bool stop);
   bool stop_on_failure();
 
   void OnGateOpen() override;
 
   // How often threads were woken for this stream: its own thread for work, other threads for the
-  // end of work. Each time costs 50 us and more, so tests count.
+  // end of work. Each time costs 50 us or more, so tests count it.
   uint64_t wake_ups() const { return wake_ups_.load(std::memory_order_relaxed); }
 
  private:
@@ -167,25 +167,25 @@ class Stream final : public GateListener,
   std::condition_variable work_ready_;    // the worker waits here
   std::condition_variable done_changed_;  // synchronising threads wait here
   std::shared_ptr<Recorder> recorder_;
-  std::list<Task> queue_;  // a list: taking tasks out asks for no memory
-  uint64_t enqueued_ = 0;  // tasks ever accepted
-  uint64_t done_ = 0;      // of these, finished, all before them too
-  uint64_t started_ = 0;   // of these, begun on some thread
-  uint64_t demanded_;      // of these, may begin: all, except in lazy mode
-  uint64_t visible_ = 0;   // the last of these that is visible, and when it may begin at the latest
+  std::list<Task> queue_;  // a list, because taking tasks out allocates nothing
+  uint64_t enqueued_ = 0;  // number of tasks ever accepted
+  uint64_t done_ = 0;      // of these: finished, with all tasks before them
+  uint64_t started_ = 0;   // of these: begun on some thread
+  uint64_t demanded_;      // of these: may begin (all, except in lazy mode)
+  uint64_t visible_ = 0;   // newest visible task; visible_from_: when it may begin at the latest
   SteadyTime visible_from_;
   int done_waiters_ = 0;
   std::atomic<uint64_t> wake_ups_{0};
-  bool busy_ = false;  // a task is running, on whatever thread
+  bool busy_ = false;  // some thread is running a task
   bool closed_ = false;
   bool worker_ends_ = false;
   bool stop_on_failure_ = false;
-  bool dropping_ = false;  // a task failed and stop_on_failure_ was set
+  bool dropping_ = false;  // a task failed while stop_on_failure_ was set
   base::Status error_;     // first failure since the last synchronisation
   std::thread worker_;     // started by the first task that needs it
 };
 
-// Tells guard and lazy mode of work that is about to be enqueued; does nothing without them.
+// Tells guard mode and lazy mode of work before it is enqueued. Does nothing without these modes.
 void NoteWork(Stream& stream, Work& work);
 
 }  // namespace portacl::runtime

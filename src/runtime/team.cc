@@ -1,4 +1,4 @@
-// How a team hands out its loops' ranges, and how its threads wait for each other.
+// Hands out the ranges of a team's loops, and lets its threads wait for each other.
 #include "runtime/team.h"
 
 #include <sched.h>
@@ -10,7 +10,7 @@
 namespace portacl::runtime {
 namespace {
 
-// The team that this thread leads; none inside a loop's body: loops there run on one thread.
+// The team that this thread leads; null inside a loop's body, because loops there run in place.
 constinit thread_local Team* led = nullptr;
 
 void Pause() {
@@ -21,8 +21,8 @@ void Pause() {
 #endif
 }
 
-// Waits until `word` is no longer `old`. First it spins, for as long as a stage between two loops
-// usually takes. Then it yields the CPU; then it sleeps. If the other thread has lost its CPU to
+// Waits until `word` is no longer `old`. First it spins for as long as the work between two loops
+// usually takes. Then it yields the CPU, then it sleeps. If the other thread has lost its CPU to
 // another process, the scheduler may let it run on this CPU.
 int32_t WaitForOther(const std::atomic<int32_t>& word, int32_t old) {
   constexpr int kSpins = 1000;  // some 20 to 50 us
@@ -46,9 +46,9 @@ uint64_t Word(int32_t loop, uint32_t next) {
 
 }  // namespace
 
-// Helpers read the loop's numbers, then take a range by a compare-exchange of a part's word. While
-// a word has units left, its loop is not over, and no newer numbers have been written. The old
-// words are emptied first, so that no helper combines an old word with new numbers.
+// Helpers read the loop's members, then take a range by a compare-exchange of a part's word. While
+// a word has units left, its loop is not over, and no newer members have been written. Publish()
+// first empties the old words, so that no helper combines an old word with new members.
 void Team::Publish(const internal::Loop& loop, const LoopParts& cut) {
   const int32_t number = number_.load(std::memory_order_relaxed) + 1;
   for (Part& part : parts_) {
@@ -72,9 +72,9 @@ void Team::SetNumber(int32_t number) {
   number_.notify_all();
 }
 
-// Each thread begins in its own part, then helps with the following parts. If a pool's threads keep
-// their numbers, as OpenMP's do, their caches hold data of the previous loop, and data of the
-// host's loops over the same tensors. Returns the units that this thread has done.
+// Takes ranges: first of the thread's own part, then of the following parts. If a pool's threads
+// keep their numbers, as in OpenMP, their caches hold data of the previous loop, and data of the
+// host's loops over the same tensors. Returns how many units this thread has done.
 int32_t Team::TakeAll(int32_t number, int32_t index, int32_t slot) {
   const LoopParts cut(count_.load(std::memory_order_acquire),
                       grain_.load(std::memory_order_acquire),
@@ -117,7 +117,7 @@ void Team::Run(const internal::Loop& loop) {
   if (!timed_) return;
   const int64_t end = PolicyClock();
   gain_.waited += end - all_taken;
-  // If others took the whole loop, only its end is known.
+  // If helpers took the whole loop, only its duration is known.
   gain_.saved +=
       mine == 0
           ? end - begin

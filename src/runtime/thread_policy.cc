@@ -1,4 +1,4 @@
-// Keeps the kinds of calls, and the costs of sharing for each.
+// Keeps the kinds of calls, and what sharing costs each kind.
 #include "runtime/thread_policy.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kKinds = 256;  // 16 KiB
 
-// Constants and trivial destructors: loops may run before and after static objects' lives.
+// Constants with trivial destructors: loops may run before and after static objects live.
 constinit std::array<CallKind, kKinds> kinds;
 constinit std::atomic<int64_t> shared_calls{0};
 constinit std::atomic<int64_t> alone_calls{0};

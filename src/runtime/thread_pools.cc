@@ -1,4 +1,4 @@
-// The two pools behind parallel.h, and the regions in which calls and loops use them.
+// The two pools behind parallel.h (oneTBB, a host's pool), and the regions that use them.
 #include "runtime/thread_pools.h"
 
 #include <fmt/format.h>
@@ -33,9 +33,9 @@
 #include "runtime/thread_policy.h"
 #include "runtime/trace.h"
 
-// The thread sanitizer's build compiles only this file without instrumentation
-// (cmake/library.cmake), so that its reports have no frames of oneTBB's headers. The suppressions
-// for oneTBB match any frame, and would hide every race in a loop's body.
+// The thread sanitizer's build does not instrument this one file (cmake/library.cmake), so that its
+// reports have no frames of oneTBB's headers. The suppressions for oneTBB match any frame, and
+// would hide every race in a loop's body.
 #if defined(PORTACL_TSAN)
 extern "C" {
 void __tsan_acquire(void* address);
@@ -49,8 +49,7 @@ namespace {
 constexpr int kMaxThreads = 1024;
 
 // Debian's oneTBB and a host's pool (libgomp) are not built for the thread sanitizer. So it does
-// not see that a region's start happens before its tasks, and its end after them. These two
-// functions tell it.
+// not see that a region starts before its tasks and ends after them. These two functions tell it.
 inline void MarkRelease([[maybe_unused]] void* address) {
 #if defined(PORTACL_TSAN)
   __tsan_release(address);
@@ -64,8 +63,8 @@ inline void MarkAcquire([[maybe_unused]] void* address) {
 
 int AskedFor() { return static_cast<int>(base::settings::NumThreads(0)); }
 
-// The CPUs of this process. OMP_NUM_THREADS may ask for fewer: launchers such as torchrun set it
-// when they start several processes on a machine. In a list of levels its first number counts.
+// Returns the CPUs of this process. OMP_NUM_THREADS may ask for fewer: launchers such as torchrun
+// set it when they start several processes on a machine. If it is a list, its first number counts.
 int UsualThreads() {
   int threads = UsableCpus();
   const int64_t openmp = std::strtoll(base::settings::OpenMpThreads(), nullptr, 10);
@@ -74,7 +73,7 @@ int UsualThreads() {
 }
 
 // oneTBB allows as many threads as there are cores. If `threads` is more, `control` raises the
-// limit. Otherwise there is no `control`, because the smallest limit of a process holds for all its
+// limit. Otherwise there is no `control`, because the smallest limit in a process holds for all
 // users of oneTBB.
 struct Arena {
   explicit Arena(int count) : threads(count), arena(count) {
@@ -88,7 +87,7 @@ struct Arena {
   tbb::task_arena arena;
 };
 
-// A portaclThreadPool with room for its name. Without `run` loops stay on oneTBB.
+// A portaclThreadPool with room for its name. If `run` is null, loops stay on oneTBB.
 struct HostPool {
   void* host = nullptr;
   int32_t (*num_threads)(void*) = nullptr;
@@ -96,43 +95,43 @@ struct HostPool {
   std::array<char, 160> name{};
 };
 
-// A reader-writer lock. Writers wait for present readers, not for later readers: otherwise threads
-// that run one loop after the other would keep writers waiting for ever.
+// A reader-writer lock. Writers wait for present readers but not for later readers. Otherwise
+// threads that run one loop after the other would keep writers waiting for ever.
 class FairLock {
  public:
   void lock() { pthread_rwlock_wrlock(&lock_); }
   void unlock() { pthread_rwlock_unlock(&lock_); }
   void lock_shared() { pthread_rwlock_rdlock(&lock_); }
   void unlock_shared() { pthread_rwlock_unlock(&lock_); }
-  // In a child of fork(): whoever held it does not exist there.
+  // For a child of fork(): the thread that held the lock does not exist there.
   void Reset() { lock_ = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP; }
 
  private:
   pthread_rwlock_t lock_ = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
 };
 
-// Constants and trivial destructors only: loops may run before and after static objects' lives.
+// Constants with trivial destructors: loops may run before and after static objects live.
 struct State {
-  FairLock mutex;  // shared: a loop is running; exclusive: something here is being changed
-  std::atomic<bool> decided{false};  // whether the environment has been read
-  std::atomic<int> asked{0};         // threads that somebody asked for; 0: nobody did
-  std::atomic<int> usual{1};         // threads if nobody asked
-  std::atomic<bool> lent{false};     // whether `host` counts
-  std::atomic<int> prepared{1};      // threads that need no preparing
+  FairLock mutex;  // shared: a loop is running; exclusive: a member is being changed
+  std::atomic<bool> decided{false};  // the environment has been read
+  std::atomic<int> asked{0};         // requested number of threads; 0: no request
+  std::atomic<int> usual{1};         // number of threads without a request
+  std::atomic<bool> lent{false};     // `host` is in use
+  std::atomic<int> prepared{1};      // number of threads that need no preparing
   Arena* arena = nullptr;            // has room for the largest number ever prepared
-  bool ready = false;                // oneTBB has made the objects that it makes once a process
-  bool broken = false;               // that has failed
+  bool ready = false;                // oneTBB has made its objects of the process
+  bool broken = false;               // oneTBB has failed to make them
   HostPool host;
 };
 constinit State state;
 
 constinit std::atomic<bool> watches_forks{false};
 constinit std::atomic<bool> pool_used{false};
-// Set in a child of fork(): the pool's threads do not exist there, so loops run on the caller.
+// Set in a child of fork(): it lacks the pool's threads, so loops run on the caller.
 constinit std::atomic<bool> forked{false};
 
-// How often this thread has the state's lock as a reader: itself, or as a pool's thread through the
-// loop's caller. A thread takes the lock only once: above 0, loops run in place.
+// How often this thread holds the state's lock as a reader: by itself, or (on a pool's thread) by
+// the loop's caller. A thread takes the lock only once. Above 0, loops run in place.
 PORTACL_STARTS_WITH_THREAD constinit thread_local int shares = 0;
 PORTACL_STARTS_WITH_THREAD constinit thread_local bool own_threads_only = false;
 
@@ -141,8 +140,8 @@ void Name(const char* text) {
 }
 
 // Runs in a child of fork(), which has one thread. Another thread of the parent may have held the
-// lock. OpenMP teams do not survive forks: they hang. So the child does not use the host's threads,
-// even if no loop of ours has run on them.
+// lock. OpenMP teams hang after a fork. So the child does not use the host's threads, even if no
+// loop of portacl has run on them.
 void MarkForked() {
   state.mutex.Reset();
   if (pool_used.load(std::memory_order_relaxed)) {
@@ -160,9 +159,9 @@ void WatchForks() {
   throw std::bad_alloc();
 }
 
-// All that follows is called with the state's lock held, unless it says otherwise.
+// The functions below need the state's lock, unless their comments say otherwise.
 
-// The lock of whoever reads the state or runs a loop.
+// Holds the lock as a reader: to read the state, or to run a loop.
 class SharedState {
  public:
   SharedState() {
@@ -175,7 +174,7 @@ class SharedState {
   SharedState& operator=(const SharedState&) = delete;
 };
 
-// Threads that may do the same at a time read the same.
+// Several threads may do this at a time; they read the same values.
 void ReadEnvironment() {
   if (state.decided.load(std::memory_order_acquire)) return;
   state.asked.store(AskedFor(), std::memory_order_relaxed);
@@ -191,8 +190,8 @@ int OwnThreads() {
 
 bool OnHost() { return state.lent.load(std::memory_order_relaxed) && !own_threads_only; }
 
-// Whether loops of this thread are the library's own, of a known number of threads. Then
-// OwnThreads() needs no lock, which would be much of a small plan's time.
+// Returns true if this thread's loops use the library's own threads and their number is known. Then
+// OwnThreads() needs no lock, which would take much of a small plan's time.
 bool KnowsOwnThreads() { return state.decided.load(std::memory_order_acquire) && !OnHost(); }
 
 int ThreadsHere() {
@@ -203,7 +202,7 @@ int ThreadsHere() {
   return host < 1 ? own : std::min<int>(host, kMaxThreads);
 }
 
-// A team that a pool runs: the pool calls RunTask once for each of the team's threads. The first
+// A team that a pool runs: the pool calls RunTask() once for each thread of the team. The first
 // call leads the team, because a pool may run all calls on one thread, in any order.
 struct Region {
   Team team;
@@ -212,7 +211,7 @@ struct Region {
   std::atomic<bool> led{false};
 };
 
-// Not inlined: else a sanitizer's stack shows a function of oneTBB as the caller of the bodies.
+// Not inlined, because a sanitizer's stack would show a function of oneTBB as the bodies' caller.
 [[gnu::noinline]] void RunTask(void* context, int32_t index) {
   Region& region = *static_cast<Region*>(context);
   MarkAcquire(&region);
@@ -232,7 +231,7 @@ struct Region {
 void RunOnArena(tbb::task_arena& arena, int32_t threads, Region* region) {
   try {
     arena.execute([&] {
-      // Isolated: who waits for the end of this region must not help in another one.
+      // Isolated: a thread that waits for the end of this region must not help in another region.
       tbb::this_task_arena::isolate([&] {
         tbb::parallel_for(
             tbb::blocked_range<int32_t>(0, threads, 1),
@@ -243,12 +242,12 @@ void RunOnArena(tbb::task_arena& arena, int32_t threads, Region* region) {
       });
     });
   } catch (...) {
-    // oneTBB had no memory for a task, or no thread. Tasks that started are over; if none started,
+    // oneTBB had no memory for a task, or no thread. Tasks that started are over. If none started,
     // the caller computes.
   }
 }
 
-// On the timeline, the waiting that made the policy keep calls on their callers.
+// Shows on the timeline the wait that made the policy keep calls on their callers.
 void TraceLoss(int64_t nanoseconds, const Gain& gain, int64_t rest) noexcept {
   if (!TraceEnabled()) return;
   try {
@@ -264,35 +263,35 @@ void TraceLoss(int64_t nanoseconds, const Gain& gain, int64_t rest) noexcept {
   }
 }
 
-// Whether no larger arena need be made, or none can be.
+// Returns true if no larger arena is needed, or none can be made.
 bool HasArena(int threads) {
   return state.broken || (state.arena != nullptr && state.arena->threads >= threads);
 }
 
-// Whether loops of the calling thread find an arena that is large enough. Takes the lock itself.
+// Returns true if the arena is large enough for loops of the calling thread. Takes the lock itself.
 bool ArenaSuffices() {
   const SharedState shared;
   const int threads = ThreadsHere();
   return threads == 1 || HasArena(threads) || (OnHost() && state.host.run != nullptr);
 }
 
-// oneTBB loads its allocator's library at its first request for memory. If memory runs out inside
-// that dlopen(), glibc ends the process. So the library is loaded together with portacl, which
-// takes 0.3 ms. The number of CPUs is not read here.
+// oneTBB loads its allocator's library when it first needs memory. If memory runs out inside that
+// dlopen(), glibc ends the process. So the library is loaded together with portacl, which takes
+// 0.3 ms. This does not read the number of CPUs.
 bool LoadAllocator() noexcept {
   try {
     tbb::cache_aligned_allocator<char> allocator;
     allocator.deallocate(allocator.allocate(1), 1);
     return true;
-  } catch (const std::bad_alloc&) {  // the first plan asks again
+  } catch (const std::bad_alloc&) {  // the first plan tries again
     return false;
   }
 }
 [[maybe_unused]] const bool allocator_loaded = LoadAllocator();
 
-// Makes the objects that oneTBB makes once a process. If memory runs out meanwhile, oneTBB's
-// one-time locks stay locked, and the next user would wait for ever. So the process then computes
-// on its calling threads.
+// Makes the objects that oneTBB makes once per process. If memory runs out meanwhile, oneTBB's
+// one-time locks stay locked, and their next user would wait for ever. So the process then computes
+// on the calling threads.
 void PrepareOneTbb() {
   if (state.ready) return;
   state.broken = true;
@@ -305,12 +304,12 @@ void PrepareOneTbb() {
   state.ready = true;
 }
 
-// If the system gives no thread, there is no arena and calls run on the calling thread. (oneTBB may
-// still ask for a thread, for its other users in this process.) Takes the lock itself.
+// If the system gives no thread, there is no arena, and calls run on the calling thread. (oneTBB
+// may still ask for a thread for other users in this process.) Takes the lock itself.
 void PrepareArena(int threads) {
   const std::unique_lock lock(state.mutex);
   if (HasArena(threads)) return;
-  // The old one goes first: the smallest control of the process counts.
+  // The old arena goes first, because the smallest control of the process counts.
   state.prepared.store(1, std::memory_order_relaxed);
   delete state.arena;
   state.arena = nullptr;
@@ -318,12 +317,12 @@ void PrepareArena(int threads) {
     PrepareOneTbb();
     state.arena = new Arena(threads);
     state.prepared.store(threads, std::memory_order_release);
-  } catch (const std::runtime_error&) {  // no thread; std::bad_alloc is another one
+  } catch (const std::runtime_error&) {  // no thread; std::bad_alloc is another exception
   }
 }
 
-// For loops that no plan has prepared (copies), or if more threads are allowed now than at planning
-// time. If it fails, the loop runs on the existing threads. Takes the lock itself.
+// For loops without a plan (copies), or if more threads are allowed now than while planning. If it
+// fails, the loop runs on the existing threads. Takes the lock itself.
 void TryPrepareThreads() {
   try {
     PrepareThreads();
@@ -380,7 +379,7 @@ void PrepareThreads() {
   int threads = 0;
   {
     const SharedState shared;
-    // Also for the library's own threads: a plan made here may run on a stream's thread.
+    // Includes the library's own threads, because a plan made here may run on a stream's thread.
     threads = std::max(ThreadsHere(), OwnThreads());
     if (threads == 1 || (watches_forks.load() && HasArena(threads))) return;
   }

@@ -1,4 +1,4 @@
-// The trace file and its buffer.
+// Writes the trace file.
 #include "runtime/trace.h"
 
 #include <fcntl.h>
@@ -30,7 +30,7 @@ using base::JsonString;
 constexpr size_t kBufferBytes = size_t{32} << 10;
 constexpr auto kMaxAge = std::chrono::milliseconds(250);
 constexpr std::string_view kHead = R"({"displayTimeUnit":"ns","traceEvents":[)";
-constexpr std::string_view kTail = "\n]}\n";  // overwritten by the next write
+constexpr std::string_view kTail = "\n]}\n";  // the next write overwrites it
 
 struct Descriptor {
   explicit Descriptor(int opened) : number(opened) {}
@@ -42,8 +42,8 @@ struct Descriptor {
   const int number;
 };
 
-// Writes events so that the file is complete after each write. Every batch ends with the file's
-// tail, and the next batch overwrites the tail.
+// Writes events. The file is complete after each write: every batch ends with the file's tail, and
+// the next batch overwrites the tail.
 class TraceFile {
  public:
   explicit TraceFile(const char* path)
@@ -59,7 +59,7 @@ class TraceFile {
     Flush();
   }
 
-  // A child of fork() must not write into its parent's file.
+  // False in a child of fork(), because it must not write into its parent's file.
   bool usable() const { return file_.number >= 0 && !full_ && owner_ == getpid(); }
 
   void Add(const TraceRow& row, const TraceSpan& span) {
@@ -95,7 +95,7 @@ class TraceFile {
 
   void AddEvent(std::string_view event) {
     constexpr std::string_view kSeparator = ",\n";
-    pending_.reserve(pending_.size() + kSeparator.size() + event.size());  // all of it or nothing
+    pending_.reserve(pending_.size() + kSeparator.size() + event.size());  // adds all or nothing
     pending_ += kSeparator.substr(first_ ? 1 : 0);
     first_ = false;
     pending_ += event;
@@ -133,12 +133,12 @@ class TraceFile {
     if (written == static_cast<ssize_t>(pending_.size())) {
       end_ += static_cast<off_t>(kept);
     } else {
-      EndEarly(errno != 0 ? errno : ENOSPC);  // a part is written if the disk is full
+      EndEarly(errno != 0 ? errno : ENOSPC);  // a full disk may take a part of the batch
     }
     pending_.clear();
   }
 
-  // A full disk ends the trace: the file gets back the end that it had before the last batch.
+  // Ends the trace if the disk is full: the file gets its previous end back.
   void EndEarly(int error) {
     full_ = true;
     const bool whole = ftruncate(file_.number, end_) == 0 &&
@@ -154,7 +154,7 @@ class TraceFile {
   const TraceTime start_ = std::chrono::steady_clock::now();
   base::ForkSafe<std::mutex> mutex_{base::LockRank::kTrace};
   std::string pending_;
-  off_t end_ = 0;  // of what was written, without the tail
+  off_t end_ = 0;  // of the written events, without the tail
   bool first_ = true;
   std::atomic<bool> full_ = false;
   TraceTime flushed_;
@@ -162,7 +162,7 @@ class TraceFile {
   uint64_t arrows_ = 0;
 };
 
-// Null if no trace is wanted. Never destroyed, as base::Immortal's objects (base/fork.h).
+// Returns null if no trace is wanted. Never destroyed, like the objects of base::Immortal.
 TraceFile* TheFile() {
   static constinit base::Once<TraceFile*> file;
   return file.Get([]() -> TraceFile* {
@@ -180,7 +180,7 @@ TraceFile* TheFile() {
 bool TraceEnabled() noexcept {
   try {
     return TheFile() != nullptr;
-  } catch (...) {  // no memory, or no way to report it: the next call makes the file
+  } catch (...) {  // no memory, or no way to report it: the next call tries again
     return false;
   }
 }
@@ -189,7 +189,7 @@ void AddTraceSpan(const TraceRow& row, const TraceSpan& span) noexcept {
   try {
     TraceFile* const file = TheFile();
     if (file != nullptr && file->usable()) file->Add(row, span);
-  } catch (...) {  // a span less on the timeline, and the work is done
+  } catch (...) {  // the timeline lacks a span, but the work is done
   }
 }
 
@@ -203,7 +203,7 @@ void AddTraceArrow(const TraceOrigin& from, const TraceRow& row, TraceTime at) n
   try {
     TraceFile* const file = TheFile();
     if (file != nullptr && file->usable()) file->AddArrow(from, row, at);
-  } catch (...) {  // an arrow less
+  } catch (...) {  // the timeline lacks an arrow
   }
 }
 

@@ -1,6 +1,6 @@
 // PORTACL_TRACE=file.json: a timeline of streams, kernels, copies and events in Chrome's trace
 // format (chrome://tracing, ui.perfetto.dev). Each device is a process of the timeline, each stream
-// a row; calls on host threads (plans) have rows in a process of their own.
+// a row. Calls on host threads (plans) have rows in another process of the timeline.
 #ifndef PORTACL_RUNTIME_TRACE_H_
 #define PORTACL_RUNTIME_TRACE_H_
 
@@ -13,7 +13,7 @@ namespace portacl::runtime {
 using TraceTime = std::chrono::steady_clock::time_point;
 
 struct TraceRow {
-  int32_t device = -1;  // -1: the calling host thread's own row
+  int32_t device = -1;  // -1: the row of the calling host thread
   int32_t stream = 0;
 };
 
@@ -25,23 +25,23 @@ struct TraceSpan {
   TraceTime end;
 };
 
-// Cheap: ask before taking times or building details.
+// Cheap. Ask it before you take times or build details.
 bool TraceEnabled() noexcept;
 
 void AddTraceSpan(const TraceRow& row, const TraceSpan& span) noexcept;
 
-// Where an arrow of the timeline begins: a moment of a host thread.
+// The beginning of an arrow on the timeline: a moment of a host thread.
 struct TraceOrigin {
-  int64_t thread = 0;  // 0: nothing is traced
+  int64_t thread = 0;  // 0: not traced
   TraceTime at;
 };
 TraceOrigin TraceHere() noexcept;
 
-// From there to a span that begins at `at`.
+// Draws an arrow to a span that begins at `at`.
 void AddTraceArrow(const TraceOrigin& from, const TraceRow& row, TraceTime at) noexcept;
 
-// Writes out the buffered entries. The file is complete JSON after every write, so a process may
-// end in any way. Entries since the last write are lost if exit handlers do not run.
+// Writes the buffered entries. The file is complete JSON after every write, so a process may end in
+// any way. Entries since the last write are lost if exit handlers do not run.
 void FlushTrace();
 
 }  // namespace portacl::runtime

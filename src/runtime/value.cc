@@ -1,4 +1,4 @@
-// Tasks that write a number and tasks that wait for one.
+// Tasks that write a number, and tasks that wait for a number.
 #include "runtime/value.h"
 
 #include <atomic>
@@ -15,7 +15,7 @@
 namespace portacl::runtime {
 namespace {
 
-// Where this process reaches `bytes` of device memory.
+// Finds the address by which this process reaches `bytes` bytes of device memory.
 base::Status ResolveDevice(const void* address, size_t bytes, const char* name, void** reached) {
   AllocationInfo info;
   if (address == nullptr) return InvalidParam("{} is null", name);

@@ -1,4 +1,4 @@
-// The table of reserved ranges with their mappings.
+// Keeps the table of reserved ranges and their mappings.
 #include "runtime/virtual_memory.h"
 
 #include <sys/mman.h>
@@ -30,15 +30,15 @@ namespace portacl::runtime {
 namespace {
 
 constexpr int kPattern = 0xFF;     // as in guard.cc: a NaN in each floating-point type
-constexpr int32_t kOfParent = -1;  // instead of a device: the memory of the process that forked
+constexpr int32_t kOfParent = -1;  // instead of a device: memory of the parent process
 
-// A file without a name; its pages are the memory.
+// A file without a name, whose pages are the memory.
 struct Physical {
   int file = -1;
   size_t size = 0;
   int32_t device = 0;
-  uint64_t serial = 0;   // see NewestAllocation
-  uint32_t process = 0;  // see ProcessNumber
+  uint64_t serial = 0;   // see NewestAllocation()
+  uint32_t process = 0;  // see ProcessNumber()
 
   Physical() = default;
   Physical(const Physical&) = delete;
@@ -50,7 +50,7 @@ struct Physical {
   }
 };
 
-// Pieces of one device without a gap.
+// Neighbouring pieces of one device.
 struct Run {
   size_t size = 0;
   int32_t device = 0;
@@ -61,25 +61,25 @@ using Runs = std::map<uintptr_t, Run>;
 struct Piece {
   size_t size = 0;
   std::shared_ptr<const Physical> memory;
-  Runs::node_type spare;  // for RemoveRun, which asks for no memory
+  Runs::node_type spare;  // for RemoveRun(), which allocates nothing
 };
 
 using Pieces = std::map<uintptr_t, Piece>;
 
 struct Range {
   size_t size = 0;
-  uintptr_t kernel = 0;  // where kernels reach it; the start itself outside guard mode
+  uintptr_t kernel = 0;  // the kernels' address; outside guard mode the range's start
   Pieces pieces;         // by the caller's address
-  Runs runs;             // likewise
+  Runs runs;             // by the caller's address
 };
 
 using Ranges = std::map<uintptr_t, Range>;
 
-// Its lock is held while memory is unbooked, and never with the lock of a table of handles.
+// Its lock may be held while memory is unbooked, but not together with a handle table's lock.
 struct Table {
   base::ForkSafe<std::shared_mutex> mutex{base::LockRank::kHandles};
   Ranges ranges;
-  std::atomic<size_t> pieces{0};  // of all ranges: without any, nobody needs to look
+  std::atomic<size_t> pieces{0};  // in all ranges; if 0, no lock is needed
 };
 
 constinit base::Immortal<Table> the_table;
@@ -94,7 +94,7 @@ uintptr_t MapNothing(void* where, size_t bytes, int flags) {
   return mapped == MAP_FAILED ? 0 : ToAddress(mapped);
 }
 
-// A child of fork() would share the mappings, and write its parent's memory. So a child has only
+// A child of fork() would share the mappings and write its parent's memory. So the child keeps only
 // the addresses. It can still free its pieces and handles. Allocates nothing.
 void LoseMemoryInChild() {
   for (auto& [start, range] : the_table.Find()->ranges) {
@@ -115,7 +115,7 @@ Table& TheTable() {
 }
 base::HandleTable<Physical>& Handles() { return the_handles.Get(); }
 
-// Addresses without memory that begin at a multiple of `alignment`; 0 if there are none.
+// Reserves addresses without memory that begin at a multiple of `alignment`. Returns 0 on failure.
 uintptr_t Reserve(size_t size, size_t alignment, uintptr_t expected) {
   if (expected != 0 && expected % alignment == 0) {
     const uintptr_t found = MapNothing(ToPointer(expected), size, 0);
@@ -131,7 +131,7 @@ uintptr_t Reserve(size_t size, size_t alignment, uintptr_t expected) {
   return start;
 }
 
-// Reserved addresses that are given back if their call ends early.
+// Reserved addresses. They are given back at the end of a call, unless Keep() was called.
 class Mapping {
  public:
   Mapping(uintptr_t start, size_t bytes) : start_(start), bytes_(bytes) {}
@@ -148,14 +148,14 @@ class Mapping {
   const size_t bytes_;
 };
 
-// The entry of a map by address that begins at or before `address`; end() if there is none.
+// Finds the last entry of a map that begins at or before `address`; end() if there is none.
 template <class Map>
 auto Before(Map& map, uintptr_t address) {
   auto next = map.upper_bound(address);
   return next == map.begin() ? map.end() : std::prev(next);
 }
 
-// The entry with a range that holds the address; end() if there is none.
+// Finds the entry whose range holds the address; end() if there is none.
 template <class Map>
 auto Around(Map& map, uintptr_t address) {
   auto found = Before(map, address);
@@ -168,7 +168,7 @@ base::Status CheckMultiple(size_t value, const char* name) {
                       kMemoryGranularity);
 }
 
-// Enters [address, address + size) among the runs of a range.
+// Adds [address, address + size) to the runs of a range.
 void AddRun(Range& range, uintptr_t address, Run run) {
   const auto before = Before(range.runs, address);
   const bool joins = before != range.runs.end() && before->first + before->second.size == address &&
@@ -182,14 +182,14 @@ void AddRun(Range& range, uintptr_t address, Run run) {
   }
 }
 
-// An entry for RemoveRun.
+// Makes an entry for RemoveRun().
 Runs::node_type SpareRun() {
   Runs one;
   one.emplace();
   return one.extract(one.begin());
 }
 
-// `spare` is needed if a run is left on both sides. Asks for no memory.
+// Removes a piece of a run. Uses `spare` if parts remain on both sides. Allocates nothing.
 void RemoveRun(Range& range, uintptr_t address, size_t size, Runs::node_type spare) {
   const auto found = Around(range.runs, address);
   const uintptr_t start = found->first;
@@ -204,21 +204,21 @@ void RemoveRun(Range& range, uintptr_t address, size_t size, Runs::node_type spa
   range.runs.insert(std::move(node));
 }
 
-// Unmaps a piece; its addresses stay reserved, and its memory is freed with its last holder.
-// Allocates nothing.
+// Unmaps a piece. Its addresses stay reserved; its memory is freed with the last holder. Allocates
+// nothing.
 Pieces::iterator Forget(Range& range, Pieces::iterator piece) {
   RemoveRun(range, piece->first, piece->second.size, std::move(piece->second.spare));
   TheTable().pieces.fetch_sub(1, std::memory_order_relaxed);
   return range.pieces.erase(piece);
 }
 
-// False if the system has no room for it.
+// Returns false if the system cannot split its mappings any more.
 bool UnmapPiece(uintptr_t start, const Range& range, const Pieces::value_type& piece) {
   void* const place = ToPointer(range.kernel + (piece.first - start));
   return MapNothing(place, piece.second.size, MAP_FIXED) != 0;
 }
 
-// Guard mode: fresh memory has a recognisable content.
+// In guard mode, fills new memory with a pattern.
 bool FillWithPattern(const Physical& memory) {
   void* const mapped =
       mmap(nullptr, memory.size, PROT_READ | PROT_WRITE, MAP_SHARED, memory.file, 0);
@@ -233,8 +233,8 @@ base::Status OutOfMemory(size_t size, int32_t device) {
                "Failed to allocate {} bytes of physical memory of device {}", size, device);
 }
 
-// Physical memory is a file, and a process and a machine can have only a limited number of open
-// files. `error`: errno.
+// Reports that no file could be made. Physical memory is a file, and the number of open files is
+// limited per process and per machine. `error` is errno.
 base::Status NoFile(size_t size, int32_t device, int error) {
   if (error != EMFILE && error != ENFILE) return OutOfMemory(size, device);
   rlimit limit{};
@@ -343,7 +343,7 @@ base::Status MallocPhysical(size_t size, int32_t device, void** handle) {
   DeviceMemoryBooking booking(device, size);
   const int file = memfd_create("portacl", MFD_CLOEXEC);
   if (file < 0) return NoFile(size, device, errno);
-  booking.Keep();  // `memory` has it from here on
+  booking.Keep();  // `memory` now owns the booking
   memory->file = file;
   memory->size = size;
   memory->device = device;
@@ -392,7 +392,7 @@ base::Status MapMemory(void* address, size_t size, size_t offset, void* handle) 
     Forget(range->second, piece);
     return OutOfMemory(size, memory->device);
   }
-  static_cast<void>(madvise(place, size, MADV_HUGEPAGE));  // a wish
+  static_cast<void>(madvise(place, size, MADV_HUGEPAGE));  // only a hint
   return {};
 }
 
@@ -447,7 +447,7 @@ MemoryUse FreePhysicalMemoryOf(int32_t device, uint64_t newest) {
   const auto goes = [&](const Physical& memory) {
     return memory.device == device && memory.serial <= newest;
   };
-  if (the_handles.Find() == nullptr) return use;  // there was never any
+  if (the_handles.Find() == nullptr) return use;  // no handle was ever made
   if (Table* const table = the_table.Find()) {
     const std::unique_lock lock(table->mutex);
     for (auto& [start, range] : table->ranges) {
