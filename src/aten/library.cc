@@ -1,5 +1,5 @@
-// Finds and loads libportacl_aten.so for the PyTorch that the process has loaded. If no such file
-// exists, it starts a build.
+// Finds and loads libportacl_aten.so for the PyTorch that the process has loaded. If there is no
+// such file, starts a build.
 #include "aten/library.h"
 
 #include <dlfcn.h>
@@ -41,13 +41,13 @@ struct Library {
   std::string why;
 };
 
-// A PyTorch: where its libraries are, and its version, "2.15".
+// A PyTorch: the folder of its libraries, and its version such as "2.15".
 struct Torch {
   std::string folder;
   std::string version;
 };
 
-// "2.15" from "'2.15.0+cu132'"; "" if the text has no version.
+// Returns "2.15" for "'2.15.0+cu132'"; "" if the text has no version.
 std::string TwoNumbers(std::string_view text) {
   constexpr std::string_view kDigits = "0123456789";
   const size_t begin = text.find_first_of(kDigits);
@@ -56,7 +56,7 @@ std::string TwoNumbers(std::string_view text) {
   return std::string(text.substr(begin, text.find_first_not_of(kDigits, dot + 1) - begin));
 }
 
-// The version in the name of Python's package, and in Debian's name of the file.
+// Finds the version in the folder of the Python package, or in Debian's name of the file.
 Torch TorchOf(const fs::path& library) {
   Torch torch{library.parent_path().string(), ""};
   std::ifstream python(library.parent_path() / ".." / "version.py");
@@ -68,7 +68,7 @@ Torch TorchOf(const fs::path& library) {
   return torch;
 }
 
-// Without a version where the process has loaded none.
+// Returns the PyTorch that the process has loaded; without a version if there is none.
 Torch LoadedTorch() {
   fs::path file;
   dl_iterate_phdr(
@@ -89,7 +89,7 @@ fs::path OwnFolder() {
   return fs::path(own.dli_fname == nullptr ? "" : own.dli_fname).parent_path();
 }
 
-// The PyTorch of the Python environment that this library is installed in.
+// Returns the PyTorch of the Python environment that this library is installed in.
 Torch TorchBeside(const fs::path& own) {
   const fs::path file = own / ".." / ".." / ".." / "torch" / "lib" / "libtorch_cpu.so";
   std::error_code error;
@@ -101,7 +101,7 @@ std::string Contents(const fs::path& file) {
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
-// The PyTorch that a file was built for, found without loading it.
+// Finds the PyTorch version that a file was built for, without loading the file.
 std::string BuiltFor(const fs::path& file) {
   const std::string bytes = Contents(file);
   const size_t mark = bytes.find(kBuiltFor);
@@ -133,7 +133,7 @@ Library Open(const fs::path& path, const Torch& loaded) {
   return {backend, {}};
 }
 
-// A number that changes with the sources.
+// Returns a number that changes if the sources change.
 uint64_t DigestOf(const fs::path& folder) {
   std::vector<fs::path> files;
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {
@@ -159,7 +159,7 @@ fs::path CacheFolder() {
   return *home == '\0' ? fs::path() : fs::path(home) / ".cache" / "portacl";
 }
 
-// Runs the script; its output goes to `log`.
+// Runs the script and writes its output to `log`.
 bool RunScript(const fs::path& script, const Torch& torch, const fs::path& file,
                const fs::path& log) {
   std::string words[] = {"sh", script.string(), torch.folder, file.string()};
@@ -178,7 +178,7 @@ bool RunScript(const fs::path& script, const Torch& torch, const fs::path& file,
   return access(file.c_str(), F_OK) == 0;  // a program that ignores SIGCHLD sees no status
 }
 
-// A lock of a file among processes, while it lives.
+// Locks a file against other processes during the object's life.
 class Lock {
  public:
   explicit Lock(const fs::path& file)
@@ -196,7 +196,7 @@ class Lock {
   const int fd_;
 };
 
-// The file for that PyTorch in the user's cache, built if it is not there.
+// Returns the library for `torch` from the user's cache. Builds it if it is not there.
 Library Build(const Torch& torch, const fs::path& sources, const Torch& loaded) {
   char name[96];
   std::snprintf(name, sizeof name, "libportacl_aten-torch%s-%016llx.so", torch.version.c_str(),

@@ -1,5 +1,5 @@
-// libportacl_aten.so as libportacl.so sees it: loaded when a program first calls a function of the
-// table.
+// Loads libportacl_aten.so when a program first calls a function that PyTorch's kernels
+// compute.
 #ifndef PORTACL_ATEN_LIBRARY_H_
 #define PORTACL_ATEN_LIBRARY_H_
 
@@ -9,7 +9,7 @@ namespace portacl::aten {
 
 struct Backend;
 
-// Null where it cannot be loaded: WhyNone() says why, and what to do.
+// Returns null if it cannot be loaded. WhyNone() says why, and what to do.
 const Backend* LoadedBackend();
 const std::string& WhyNone();
 

@@ -1,5 +1,5 @@
-// A computation of libportacl_aten.so as a plan: streams, graphs, guard mode and the timeline treat
-// it as any other.
+// A plan that runs a computation of libportacl_aten.so. Streams, graphs, guard mode and the
+// timeline treat it like other plans.
 #include "aten/plan.h"
 
 #include <array>
@@ -22,12 +22,12 @@ using base::Status;
 using base::TensorDesc;
 
 constexpr int32_t kInt4 = 29;
-// Elements of all tensors below which a call is computed on the calling thread.
+// Calls with at most this many elements in all tensors run on the calling thread.
 constexpr int64_t kSmall = 4096;
 
-// The bytes that a view of elements of four bits reaches, as a view of bytes. Strides are not
-// negative: the backend has refused negative ones. Values that exceed 64 bits stay as they are, and
-// no storage holds such views.
+// Returns a view of the bytes that a view of four-bit elements reaches. Strides are not negative,
+// because the backend has refused such views. Values that exceed 64 bits stay as they are; no
+// storage holds such views.
 TensorDesc BytesOf(const TensorDesc& desc) {
   TensorDesc bytes = desc;
   bytes.dtype = base::DType::kUInt8;
@@ -60,13 +60,13 @@ class AtenPlan final : public ops::Plan {
     late_addresses_ = true;
     own_threads_ = true;
     in_place_ = !row.parameters.empty() && row.parameters[0].updated() && !row.parameters[0].list();
-    int64_t rest = kSmall;  // elements; their sum may pass 64 bits
+    int64_t rest = kSmall;  // elements that may follow; a sum might pass 64 bits
     for (const bool outputs : {false, true}) AddTensors(row, values, results, outputs, &rest);
   }
 
   Status Make() const { return CheckMemory(); }
 
-  // The storages of a call of the same words.
+  // Returns the storages of another call that has the same words.
   ops::Storages StoragesOf(std::span<const Value> values) const {
     ops::Storages storages{};
     storages.Grow(num_tensors());
@@ -101,7 +101,7 @@ class AtenPlan final : public ops::Plan {
   }
 
  private:
-  // `slots_` gets the plan's number of each tensor in the order of the parameters.
+  // Adds inputs or outputs. `slots_` gets each tensor's plan index, in the order of parameters.
   void AddTensors(const Row& row, std::span<const Value> values,
                   std::span<const std::shared_ptr<TensorDesc>> results, bool outputs,
                   int64_t* rest) {
@@ -156,7 +156,7 @@ ops::CallWords WordsOf(const Row& row, std::span<const Value> values) {
     }
     for (const int64_t one : value.ints) words.Add(one);
     for (const double one : value.doubles) words.AddArgument(one);
-    // A parameter has one of the two.
+    // A parameter has only one of the two; the other is 0.
     words.Add(value.integer | std::bit_cast<int64_t>(value.number));
     if (value.text != nullptr) words.GiveUp();
   }

@@ -12,10 +12,10 @@
 
 namespace portacl::aten {
 
-// The plan of a recent equal call with this call's addresses, or a new plan. A new plan is checked
-// in this order: whether the library is there (ACLNN_ERR_INNER_NULLPTR); PyTorch's checks of types,
-// strides and shapes (ACLNN_ERR_PARAM_INVALID); memory. `results` is empty, or has a view at the
-// number of each tensor that gets its shape from the run.
+// Returns the plan of a recent equal call with this call's addresses, or a new plan. Checks a new
+// plan in this order: the library is loaded (else ACLNN_ERR_INNER_NULLPTR), PyTorch accepts types,
+// strides and shapes (else ACLNN_ERR_PARAM_INVALID), memory. `results` is empty, or has a view at
+// the index of each tensor that gets its shape from the run.
 base::Status MakePlan(const Row& row, std::span<const Value> values,
                       std::span<const std::shared_ptr<base::TensorDesc>> results,
                       ops::PlannedCall* planned);

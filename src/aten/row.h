@@ -1,4 +1,4 @@
-// A row of functions.txt, as the build makes it: a function's parameters, and PyTorch's operator.
+// A row of functions.txt, made by the build: a function's parameters, and PyTorch's operator.
 #ifndef PORTACL_ATEN_ROW_H_
 #define PORTACL_ATEN_ROW_H_
 
@@ -8,12 +8,12 @@
 
 namespace portacl::aten {
 
-// The kind as functions.txt has it, "T?".
+// A parameter. `kind` is the text in functions.txt, "T?".
 struct Parameter {
   const char* name;
   const char* kind;
 
-  // A null handle is allowed.
+  // True if the caller may give null.
   constexpr bool optional() const { return std::string_view(kind).ends_with('?'); }
   constexpr bool updated() const { return kind[0] == 'M'; }
   constexpr bool output() const { return kind[0] == 'O' || updated(); }
@@ -27,7 +27,7 @@ struct Row {
   const char* header;    // "aclnnop/aclnn_exp.h"
   std::span<const Parameter> parameters;
   const char* right;  // "exp(self)", or "@Composition"
-  // What the engine made of it at its first call.
+  // The parsed row, set by the engine at the first call.
   mutable std::atomic<const void*> parsed{nullptr};
 };
 

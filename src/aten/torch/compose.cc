@@ -1,4 +1,4 @@
-// Finds arguments and compositions by name.
+// Finds arguments and compositions by their names.
 #include "aten/torch/compose.h"
 
 #include <c10/util/Exception.h>

@@ -1,5 +1,5 @@
-// Compositions: functions that consist of several operators of PyTorch. Inputs gives a composition
-// its call.
+// Compositions: functions that combine several operators of PyTorch. Inputs has the arguments of a
+// composition's call.
 #ifndef PORTACL_ATEN_TORCH_COMPOSE_H_
 #define PORTACL_ATEN_TORCH_COMPOSE_H_
 
@@ -21,16 +21,16 @@ namespace portacl::aten {
 using Tensors = std::vector<at::Tensor>;
 
 // The arguments of one call by name. Tensors are on the device "meta" while shapes are checked, and
-// on the CPU in a run; outputs are always on "meta".
+// on the CPU in a run. Outputs are always on "meta".
 class Inputs {
  public:
   Inputs(std::span<const Parameter> parameters, std::span<const c10::IValue> values)
       : parameters_(parameters), values_(values) {}
   const c10::IValue& operator[](std::string_view name) const;
 
-  // The first parameter, a tensor: "self" of one function and "selfRef" of its in-place kin.
+  // The first parameter, a tensor: "self", or "selfRef" in a function that works in place.
   at::Tensor first() const { return values_[0].toTensor(); }
-  // Whether the function has a parameter of that name.
+  // True if the function has a parameter with this name.
   bool knows(std::string_view name) const;
   bool has(std::string_view name) const { return !(*this)[name].isNone(); }
   at::Tensor t(std::string_view name) const {
@@ -53,32 +53,32 @@ class Inputs {
   std::span<const c10::IValue> values_;
 };
 
-// Results in the order of the row's outputs; an undefined tensor leaves its output as it is.
+// Returns results in the order of the row's outputs. An undefined tensor changes no output.
 using Composition = Tensors (*)(const Inputs& in);
 
-// Null if no composition has this name. `added`: has it from now on; the name's text stays.
+// Returns the composition of this name, or null. `added`: registers it; the name must stay valid.
 Composition CompositionOf(std::string_view name, Composition added = nullptr);
 
-// Begins the function of a composition: PORTACL_COMPOSITION(Rotary) { return {...}; }
+// Begins a composition: PORTACL_COMPOSITION(Rotary) { return {...}; }
 #define PORTACL_COMPOSITION(name)                                    \
   Tensors name(const Inputs& in);                                    \
   const Composition composition_##name = CompositionOf(#name, name); \
   Tensors name(const Inputs& in)
 
-// The type that fused kernels compute in.
+// Converts to the type in which fused kernels compute: 16-bit types to FLOAT.
 inline at::Tensor Wide(const at::Tensor& t) {
   return t.scalar_type() == at::kHalf || t.scalar_type() == at::kBFloat16 ? t.to(at::kFloat) : t;
 }
 
-// The last `count` dimensions.
+// Returns the last `count` dimensions, as negative numbers.
 inline std::vector<int64_t> Last(int64_t count) {
   std::vector<int64_t> dims;
   for (int64_t i = count; i > 0; --i) dims.push_back(-i);
   return dims;
 }
 
-// Unpacks a mask (one bit an element, lowest first, blocks of 16 bytes) into a BOOL tensor of
-// `sizes`.
+// Unpacks a mask into a BOOL tensor of `sizes`. A mask has one bit per element, lowest bit first,
+// in blocks of 16 bytes.
 at::Tensor Unpacked(const at::Tensor& mask, c10::IntArrayRef sizes);
 
 }  // namespace portacl::aten

@@ -1,5 +1,5 @@
-// Compositions of mixtures of experts (routing, grouped products) and of optimizers. Their meaning
-// is the one of torch_npu's functions of these names.
+// Compositions of mixtures of experts (routing, grouped products) and of optimizers. They compute
+// the same as torch_npu's functions with these names.
 #include <ATen/ATen.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace {
 
 using at::Tensor;
 
-// Refuses arguments of quantised forms: lists with a member that is not empty.
+// Refuses arguments of quantised forms: lists that have a member with elements.
 void RefuseGiven(const Inputs& in, std::initializer_list<std::string_view> names) {
   for (const std::string_view name : names) {
     if (!in.knows(name) || !in.has(name)) continue;
@@ -31,14 +31,14 @@ void RefusePadded(const Inputs& in) {
   TORCH_CHECK(!in.b("paddedMode"), "paddedMode is true, but only false is served");
 }
 
-// t[index]: rows of t. -1 is the last row.
+// Returns t[index]: rows of t. Index -1 is the last row.
 Tensor Rows(const Tensor& t, const Tensor& index) {
   c10::List<Optional<Tensor>> list;
   list.push_back(index.to(at::kLong));
   return at::index(t, list);
 }
 
-// zeros of `rows` rows, and t's rows added where index says.
+// Returns `rows` rows of zeros, plus t's rows at the rows that `index` names.
 Tensor AddedRows(int64_t rows, const Tensor& index, const Tensor& t) {
   std::vector<int64_t> sizes = t.sizes().vec();
   TORCH_CHECK(!sizes.empty() && rows >= 0, "no rows in the shape ", t.sizes());
@@ -46,7 +46,7 @@ Tensor AddedRows(int64_t rows, const Tensor& index, const Tensor& t) {
   return at::zeros(sizes, t.options()).index_add(0, index.to(at::kLong), t);
 }
 
-// The indices that sort the last axis, stably. The order of an order: where each element went.
+// Returns the indices that sort the last axis, stably. Order(Order(t)): where each element went.
 Tensor Order(const Tensor& t, bool descending = false) {
   return std::get<1>(at::sort(t, true, -1, descending));
 }
@@ -55,7 +55,7 @@ Tensor Arange(int64_t count, const Tensor& like) {
   return at::arange(count, like.options().dtype(at::kLong));
 }
 
-// How many elements of a flat tensor have each of the values 0 to count - 1.
+// Counts how often a flat tensor has each of the values 0 to count - 1.
 Tensor CountsOf(const Tensor& values, int64_t count) {
   return AddedRows(count, values, at::ones_like(values, values.options().dtype(at::kLong)));
 }
@@ -71,8 +71,8 @@ PORTACL_COMPOSITION(MoeInitRouting) {
           Order(rows), Rows(experts.flatten(), order)};
 }
 
-// `capacity` rows for each expert, and the row of each token. What exceeds the rows is dropped
-// (-1), missing rows are 0.
+// Gives each expert `capacity` rows. Returns these rows, and each token's row. Tokens beyond the
+// capacity are dropped (row -1); rows without a token are 0.
 std::pair<Tensor, Tensor> Padded(const Tensor& tokens, const Tensor& experts, const Tensor& counts,
                                  int64_t capacity) {
   const int64_t all = counts.numel() * capacity;
@@ -105,7 +105,7 @@ PORTACL_COMPOSITION(MoeInitRoutingV2) {
           in.b("expertTokensBeforeCapacityFlag") ? counts : Tensor()};
 }
 
-// dropPadMode 2 and 3: expandedRowIdx goes by rows, not by columns. A row -1 counts nothing.
+// dropPadMode 2 and 3: expandedRowIdx counts by rows, not by columns. Row -1 adds nothing.
 PORTACL_COMPOSITION(MoeFinalizeRouting) {
   const Tensor x = Wide(in.t("expandedX")).flatten(0, -2), index = in.t("expandedRowIdx");
   const int64_t mode = in.knows("dropPadMode") ? in.i("dropPadMode") : 0;
@@ -121,7 +121,7 @@ PORTACL_COMPOSITION(MoeFinalizeRouting) {
   return {out};
 }
 
-// The k largest of the last axis, the first of equal ones first, and their indices.
+// Returns the k largest elements of the last axis and their indices; equal ones in their order.
 std::pair<Tensor, Tensor> Largest(const Tensor& t, int64_t k) {
   TORCH_CHECK(t.dim() > 0 && k >= 1 && k <= t.size(-1), "k is ", k, ", but the shape is ",
               t.sizes());
@@ -164,7 +164,7 @@ PORTACL_COMPOSITION(MoeComputeExpertTokens) {
   return {CountsOf(in.t("sortedExperts"), in.i("numExperts")).cumsum(0)};
 }
 
-// For each token the sum of its `width` rows; indices behind the last row count nothing.
+// Sums, for each token, its `width` rows. Indices behind the last row add nothing.
 Tensor Unpermuted(const Tensor& rows, const Tensor& indices, int64_t width, const Tensor& probs) {
   const Tensor x = at::cat({rows, rows.new_zeros({1, rows.size(-1)})});
   Tensor picked = Rows(x, indices.clamp_max(rows.size(0))).unflatten(0, {-1, width});
@@ -206,8 +206,8 @@ PORTACL_COMPOSITION(MoeTokenUnpermuteGrad) {
   return out;
 }
 
-// A routing map's elements in the order of experts: the number of each in the transposed map. Of
-// `count` elements; padded: of the first `count` / experts tokens of each expert.
+// Returns the indices of marked elements in the transposed routing map, expert by expert. Unpadded:
+// of all `count` elements. Padded: of the first count / experts tokens of each expert.
 Tensor Marked(const Tensor& map, int64_t count, bool padded) {
   const Tensor turned = map.to(at::kByte).t().contiguous();
   const int64_t experts = map.size(1);
@@ -223,7 +223,7 @@ Tensor Marked(const Tensor& map, int64_t count, bool padded) {
 Tensor OfExperts(const Tensor& probs, const Tensor& marked) {
   return Rows(Wide(probs).t().flatten(), marked);
 }
-// Its gradient.
+// The gradient of OfExperts().
 Tensor OfTokens(const Tensor& grad, const Tensor& marked, const Tensor& map) {
   return AddedRows(map.numel(), marked, Wide(grad)).view({map.size(1), map.size(0)}).t();
 }
@@ -281,7 +281,7 @@ PORTACL_COMPOSITION(MoeTokenUnpermuteWithRoutingMapGrad) {
   return {grad * OfExperts(in.t("probs"), marked).unsqueeze(-1), OfTokens(of_rows, marked, map)};
 }
 
-// The groups' lengths: groupList has them (groupListType 1) or their ends.
+// Returns the groups' lengths. groupList has lengths (groupListType 1) or ends (0).
 std::vector<int64_t> LengthsOf(const Inputs& in, int64_t rows) {
   const Tensor list = in["groupList"].isTensor() ? in.t("groupList").to(at::kLong).contiguous()
                                                  : at::tensor(in.ints("groupList"), at::kLong);
@@ -291,18 +291,18 @@ std::vector<int64_t> LengthsOf(const Inputs& in, int64_t rows) {
   TORCH_CHECK(type == 0 || type == 1, "groupListType is ", type, ", but only 0 and 1 are served");
   for (const int64_t number : numbers) {
     TORCH_CHECK(number >= 0 && number <= rows, "groupList has ", number, ", but ", rows, " rows");
-    if (type == 1) rows -= number;  // what is left
+    if (type == 1) rows -= number;  // rows that are left
   }
   for (size_t i = numbers.size(); type == 0 && i-- > 1;) numbers[i] -= numbers[i - 1];
   return numbers;
 }
 
-// One member as its rows along the first axis, where there are several of another list.
+// If `wanted`, splits a list's only member of `axes` dimensions along the first axis.
 Tensors Unbound(Tensors list, int64_t axes, bool wanted) {
   return wanted && list.size() == 1 && list[0].dim() == axes ? list[0].unbind(0) : list;
 }
 
-// x[i] weight[i] + bias[i]
+// Returns x[i] weight[i] + bias[i] for each i.
 Tensors Products(const Tensors& x, const Tensors& weight, const Tensors& bias) {
   TORCH_CHECK(weight.size() == x.size() && (bias.empty() || bias.size() == x.size()), "weight has ",
               weight.size(), " members and bias ", bias.size(), ", but x ", x.size());
@@ -314,7 +314,7 @@ Tensors Products(const Tensors& x, const Tensors& weight, const Tensors& bias) {
   return out;
 }
 
-// Splits one x into the groups' rows (groupType 0), or x's columns and one weight's rows (2).
+// Splits x into the groups' rows (groupType 0), or x's columns and the only weight's rows (2).
 void Divide(const Inputs& in, bool columns, bool joined, Tensors* x, Tensors* weight) {
   const int64_t axis = columns ? 1 : 0, rows = x->front().size(axis);
   const std::vector<int64_t> lengths = LengthsOf(in, rows);
@@ -326,7 +326,7 @@ void Divide(const Inputs& in, bool columns, bool joined, Tensors* x, Tensors* we
   *weight = weight->front().narrow(0, 0, all).split_with_sizes(lengths, 0);
 }
 
-// The products' shapes in phase 1, where a groupList that is a tensor has no numbers.
+// Returns the products' shapes in phase 1, if groupList is a tensor: it has no numbers yet.
 Tensors WithoutLengths(const Tensor& x, const Tensors& weight, const Tensors& bias, int64_t groups,
                        bool columns, bool joined) {
   const auto members = static_cast<int64_t>(weight.size());
@@ -337,7 +337,7 @@ Tensors WithoutLengths(const Tensor& x, const Tensors& weight, const Tensors& bi
   return joined ? Tensors{x.new_empty({x.size(0), at::cat(out).size(-1)})} : Tensors();
 }
 
-// x[i] weight[i] of the lists or of one x's groups. The products are joined if y has one member.
+// Computes x[i] weight[i] for lists, or for the groups of one x. Joins them if y has one member.
 PORTACL_COMPOSITION(GroupedMatmul) {
   RefuseGiven(in, {"scale", "offset", "antiquantScale", "antiquantOffset", "perTokenScale",
                    "activationInput", "activationQuantScale", "activationQuantOffset"});
@@ -375,7 +375,7 @@ Tensors AdamW(const Inputs& in, const Number& lr, const Number& decay, const Num
   return {Wide(in.t("varRef")) * (1 - lr * decay) - step * lr, m, v, amsgrad ? most : Tensor()};
 }
 
-// beta1Power and beta2Power are those of the step before.
+// beta1Power and beta2Power belong to the previous step.
 PORTACL_COMPOSITION(ApplyAdamW) {
   const auto one = [&](std::string_view name) { return Wide(in.t(name)); };
   const Tensor beta1 = one("beta1"), beta2 = one("beta2");
@@ -383,7 +383,7 @@ PORTACL_COMPOSITION(ApplyAdamW) {
                in.t("beta1Power").to(at::kDouble) * beta1.to(at::kDouble),
                in.t("beta2Power").to(at::kDouble) * beta2.to(at::kDouble));
 }
-// step counts from 0: torch_npu's _fused_adamw_ subtracts 1 from PyTorch's step.
+// step counts from 0, because torch_npu's _fused_adamw_ subtracts 1 from PyTorch's step.
 PORTACL_COMPOSITION(ApplyAdamWV2) {
   const double beta1 = in.d("beta1"), beta2 = in.d("beta2");
   const Tensor t = in.t("step").to(at::kDouble) + 1;
@@ -391,7 +391,7 @@ PORTACL_COMPOSITION(ApplyAdamWV2) {
                at::pow(beta2, t));
 }
 
-// beta1Power and beta2Power are those of this step.
+// beta1Power and beta2Power belong to this step.
 PORTACL_COMPOSITION(ApplyAdam) {
   const auto one = [&](std::string_view name) { return Wide(in.t(name)); };
   const Tensor grad = one("grad"), beta1 = one("beta1"), beta2 = one("beta2");

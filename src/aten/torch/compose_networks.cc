@@ -1,4 +1,4 @@
-// Compositions of networks: pooling, normalisation, activations, losses.
+// Compositions for networks: pooling, normalisation, activations, losses.
 #include <ATen/ATen.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ PORTACL_COMPOSITION(SoftmaxCrossEntropyWithLogits) {
   return {-(labels * log).sum(-1), log.exp() - labels};
 }
 
-// "pads" has one number for all sides, one for an axis, or four: top, bottom, left, right.
+// "pads" has one number for all sides, one per axis, or four: top, bottom, left, right.
 PORTACL_COMPOSITION(MaxPool) {
   std::vector<int64_t> p = in.ints("pads");
   TORCH_CHECK(p.size() <= 4 && p.size() != 3, "pads has ", p.size(),
@@ -37,7 +37,7 @@ PORTACL_COMPOSITION(MaxPool) {
                          in.ints("dilations"), in.b("ceilMode"))};
 }
 
-// The running statistics are updated in place.
+// Updates the running statistics in place.
 PORTACL_COMPOSITION(BatchNorm) {
   const auto [out, mean, invstd] =
       at::native_batch_norm(in.t("input"), in.opt("weight"), in.opt("bias"), in.opt("runningMean"),
@@ -79,7 +79,7 @@ Optional<double> Eps(const Inputs& in) {
 }
 PORTACL_COMPOSITION(Logit) { return {at::logit(in.t("self"), Eps(in))}; }
 PORTACL_COMPOSITION(LogitGrad) { return {at::logit_backward(in.t("grad"), in.t("self"), Eps(in))}; }
-// PyTorch 1.13 has no _prelu_kernel.
+// Replaces _prelu_kernel, which PyTorch 1.13 does not have.
 PORTACL_COMPOSITION(Prelu) {
   const Tensor self = in.t("self");
   return {at::where(self > 0, self, in.t("weight") * self)};
@@ -114,7 +114,7 @@ PORTACL_COMPOSITION(FastGeluBackward) {
   return {Wide(in.t("grad")) * sigmoid * (1 + 1.702 * x * (1 - sigmoid))};
 }
 
-// A device leaves the buffer empty.
+// Leaves the buffer empty, as a device does.
 PORTACL_COMPOSITION(LogSigmoidForward) {
   const auto [out, buffer] = at::log_sigmoid_forward(in.t("self"));
   return {out, in.t("buffer").numel() == 0 ? Tensor() : buffer};
@@ -140,7 +140,7 @@ PORTACL_COMPOSITION(KlDivTargetBackward) {
   return {in.i("reduction") == 1 ? g / static_cast<double>(self.numel()) : g};
 }
 
-// A device gives more columns than PyTorch; nobody but the gradient reads them.
+// A device returns more columns than PyTorch, but only the gradient reads them.
 PORTACL_COMPOSITION(CtcLoss) {
   const auto [loss, alpha] =
       at::_ctc_loss(in.t("logProbs"), in.t("targets"), in.ints("inputLengths"),
@@ -148,7 +148,7 @@ PORTACL_COMPOSITION(CtcLoss) {
   const int64_t more = in.t("logAlpha").size(-1) - alpha.size(-1);
   return {loss, more > 0 ? at::constant_pad_nd(alpha, {0, more}, -INFINITY) : alpha};
 }
-// PyTorch's gradient does not look at the lengths.
+// Checks the lengths, because PyTorch's gradient does not.
 PORTACL_COMPOSITION(CtcLossBackward) {
   const Tensor chances = in.t("log_probs"), targets = in.t("targets");
   const std::vector<int64_t> inputs = in.ints("input_lengths"), lengths = in.ints("target_lengths");
@@ -193,8 +193,8 @@ PORTACL_COMPOSITION(BceWithLogitsBackward) {
   return {in.i("reduction") == 1 ? g / static_cast<double>(x.numel()) : g};
 }
 
-// The mask's layout is the device's own. Only the gradient reads the mask, and here the gradient
-// computes the places again.
+// A device's mask has its own layout. Only the gradient reads the mask, and this gradient computes
+// the places again.
 std::tuple<Tensor, Tensor> MaximaAndPlaces(const Inputs& in) {
   return at::max_pool2d_with_indices(in.t("self"), in.ints("kernel"), in.ints("stride"),
                                      in.ints("padding"), in.ints("dilation"), in.b("ceil"));
@@ -206,7 +206,7 @@ PORTACL_COMPOSITION(MaxPoolMaskBackward) {
       in.ints("dilation"), in.b("ceil"), std::get<1>(MaximaAndPlaces(in)))};
 }
 
-// PyTorch counts rows where it does not look at their numbers: index_select() does.
+// Checks indices by index_select(), because PyTorch counts them without a check.
 PORTACL_COMPOSITION(EmbeddingDenseBackward) {
   const Tensor grad = in.t("grad"), indices = in.t("indices").to(at::kLong).contiguous();
   if (in.b("scale")) at::empty({in.i("num")}, grad.options()).index_select(0, indices.flatten());

@@ -1,4 +1,4 @@
-// Compositions on tensors: indices, scatter, random numbers, matrices, lists.
+// Compositions for tensors: indices, scatter, random numbers, matrices, lists.
 #include <ATen/ATen.h>
 
 #include <algorithm>
@@ -54,7 +54,7 @@ Tensors ScatterOf(const Inputs& in, const Source& source) {
 PORTACL_COMPOSITION(Scatter) { return ScatterOf(in, in.t("src")); }
 PORTACL_COMPOSITION(ScatterValue) { return ScatterOf(in, in.s("value")); }
 
-// C is not read where beta is 0.
+// Does not read C if beta is 0.
 PORTACL_COMPOSITION(Gemm) {
   Tensor a = in.t("A"), b = in.t("B");
   TORCH_CHECK(a.dim() >= 2 && b.dim() >= 2, "A has the shape ", a.sizes(), " and B ", b.sizes(),
@@ -76,7 +76,7 @@ PORTACL_COMPOSITION(AddScalarTensor) {
   return {at::add(in.t("other") * in.s("alpha"), in.s("self"))};
 }
 
-// One axis after the other, the last first; PyTorch 1.13 has no other way.
+// Reduces one axis after the other, the last axis first, because PyTorch 1.13 has no other way.
 Tensors OverAxes(const Inputs& in, Tensor (*reduce)(const Tensor&, int64_t, bool)) {
   Tensor t = in.t("self");
   std::vector<int64_t> dims = in.ints("dims");
@@ -112,7 +112,7 @@ PORTACL_COMPOSITION(Equal) {
   return {at::full({1}, a.equal(in.t("other")), at::kBool)};
 }
 
-// An empty tensor that is not of one dimension stands for an axis without indices.
+// Returns the indices of each axis. An empty tensor means an axis without indices.
 c10::List<Optional<Tensor>> Indices(const Inputs& in) {
   c10::List<Optional<Tensor>> list;
   for (const Tensor& t : in.list("indices")) {
@@ -163,7 +163,7 @@ at::Generator Seeded(const Inputs& in) {
                                                       0x9E3779B97F4A7C15u +
                                                   static_cast<uint64_t>(in.i("offset")));
 }
-// draw() fills a tensor like selfRef.
+// Fills a tensor like selfRef with draw().
 template <class Draw>
 Tensors Drawn(const Inputs& in, Draw&& draw) {
   Tensor t = at::empty_like(in.t("selfRef"), at::MemoryFormat::Contiguous);
@@ -227,7 +227,7 @@ PORTACL_COMPOSITION(ScatterReduce) {
                              ReduceName(in.i("reduce")), in.b("includeSelf"))};
 }
 
-// Normal numbers of the output's shape, times std, plus mean: each a tensor or a number.
+// Draws normal numbers of the output's shape, times std, plus mean. Both are tensors or numbers.
 PORTACL_COMPOSITION(NormalTensor) {
   const Tensor out = in.t("out");
   const auto given = [&](std::string_view name) {
@@ -238,7 +238,7 @@ PORTACL_COMPOSITION(NormalTensor) {
   return {at::empty(out.sizes(), at::kFloat).normal_(0, 1, Seeded(in)) * std + mean};
 }
 
-// A mask's bits for so many elements: 1 with the probability 1 - p.
+// Draws a mask of `count` bits, each 1 with probability 1 - p.
 Tensor MaskOf(const Inputs& in, int64_t count, double p) {
   count = (count + 127) / 128 * 128;
   const Tensor keep = at::empty({count / 8, 8}, at::kFloat).bernoulli_(1 - p, Seeded(in));
@@ -269,7 +269,7 @@ PORTACL_COMPOSITION(DropoutBackward) {
   return {in.t("gradOutput") * Unpacked(in.t("mask"), in.t("gradOutput").sizes()) * in.d("scale")};
 }
 
-// The part of t that begins, ends, steps and axes name; without axes the first ones.
+// Returns the part of t that `begins`, ends, `steps` and axes name; without axes, the first axes.
 Tensor Sliced(const Inputs& in, Tensor t, std::string_view begins, std::string_view steps) {
   const auto begin = in.ints(begins), end = in.ints("ends"), step = in.ints(steps);
   std::vector<int64_t> axes(begin.size());
@@ -298,7 +298,7 @@ PORTACL_COMPOSITION(ForeachZero) {
 PORTACL_COMPOSITION(Nonzero) {
   return in.t("self").is_meta() ? Tensors() : Tensors{at::nonzero(in.t("self"))};
 }
-// repeats: one for each element of the axis.
+// repeats has one number per element of the axis.
 PORTACL_COMPOSITION(RepeatInterleaveGrad) {
   const Tensor grad = in.t("grad"), repeats = in.t("repeats").to(at::kLong);
   TORCH_CHECK(grad.dim() > 0, "grad has no axes");
@@ -335,7 +335,7 @@ PORTACL_COMPOSITION(UniqueConsecutive) {
           in.b("returnCounts") ? std::get<2>(r) : Tensor()};
 }
 
-// The length depends on the values: the run finds whether `out` has this length.
+// The length depends on the values, so only the run can check if `out` has this length.
 PORTACL_COMPOSITION(Bincount) {
   if (in.t("self").is_meta()) return {in.t("out")};
   return {at::bincount(in.t("self"), in.opt("weights"), in.i("minlength"))};

@@ -1,4 +1,4 @@
-// Compositions of language models: norms, gates, rotary embedding, attention, experts.
+// Compositions for language models: norms, gates, rotary embedding, attention, experts.
 #include <ATen/ATen.h>
 
 #include <cmath>
@@ -19,7 +19,7 @@ Tensors Halves(const Tensor& t, int64_t dim) {
   return t.chunk(2, dim);
 }
 
-// By a quarter; mode 0: halves, 1: neighbours.
+// Rotates pairs of elements by a quarter turn. Mode 0 pairs both halves, mode 1 neighbours.
 Tensor Turned(const Tensor& x, int64_t mode) {
   if (mode == 0) {
     const Tensors halves = Halves(x, -1);
@@ -34,7 +34,7 @@ PORTACL_COMPOSITION(Rotary) {
   return {x * Wide(in.t("cos")) + Turned(x, in.i("mode")) * Wide(in.t("sin"))};
 }
 
-// Turns query and key at a time, by halves.
+// Rotates query and key, with pairs of both halves.
 PORTACL_COMPOSITION(RotaryPair) {
   TORCH_CHECK(in.i("layout") == 1, "layout is ", in.i("layout"), ", but must be 1 (BSND)");
   const Tensor cos = Wide(in.t("cos")), sin = Wide(in.t("sin"));
@@ -51,7 +51,7 @@ PORTACL_COMPOSITION(RotaryGrad) {
           at::sum_to(dy * Turned(x, in.i("mode")), sin.sizes())};
 }
 
-// fixedTriuMask: the mask hides the elements above the diagonal.
+// With fixedTriuMask, the mask hides the elements above the diagonal.
 PORTACL_COMPOSITION(ScaledMaskedSoftmax) {
   const Tensor x = Wide(in.t("x"));
   const Tensor mask = in.b("fixedTriuMask")
@@ -60,7 +60,7 @@ PORTACL_COMPOSITION(ScaledMaskedSoftmax) {
   return {at::softmax((x * in.d("scale")).masked_fill(mask, -10000.0), -1)};
 }
 
-// Of attention. Layouts BSH, SBH, BSND, BNSD.
+// Converts attention's tensors between `layout` (BSH, SBH, BSND, BNSD) and BNSD.
 struct Heads {
   std::string layout;
   int64_t heads;
@@ -116,8 +116,8 @@ PORTACL_COMPOSITION(Attention) {
   return results;
 }
 
-// pseType 0: added to the scaled scores. pseType 1, or no pseType: added before the scores are
-// scaled.
+// True if pse is added after the scores are scaled (pseType 0). With pseType 1, or without a
+// pseType, pse is added before.
 bool PseIsAddedLast(const Inputs& in) {
   if (!in.knows("pseType")) return false;
   const int64_t type = in.i("pseType");
@@ -140,7 +140,7 @@ Tensor ScoresOf(const Inputs& in, const Tensor& q, const Tensor& k) {
   return scores;
 }
 
-// The weights that dropout leaves.
+// Returns the weights after dropout.
 Tensor Kept(const Inputs& in, const Tensor& weights) {
   if (in.d("keepProb") == 1.0) return weights;
   TORCH_CHECK(in.has("dropMask"), "keepProb is ", in.d("keepProb"), ", but dropMask is null");

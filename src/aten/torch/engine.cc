@@ -1,5 +1,5 @@
-// Checks and runs rows. Phase 1 computes on the device "meta", which knows shapes and types alone;
-// the run does the same on the CPU.
+// Checks and runs rows. Phase 1 computes on the device "meta", which knows only shapes and types.
+// The run computes the same on the CPU.
 #include <ATen/ATen.h>
 #include <c10/core/InferenceMode.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
@@ -25,15 +25,15 @@ namespace {
 
 using c10::IValue;
 
-// Calls of PyTorch's operators without autograd and autocast, whatever the calling thread has
-// enabled.
+// During its life, PyTorch's operators run without autograd and autocast, whatever the calling
+// thread has enabled.
 class PlainOperators {
  private:
   c10::InferenceMode inference_;
   c10::impl::ExcludeDispatchKeyGuard autocast_{c10::autocast_dispatch_keyset};
 };
 
-// Calls body(); an exception becomes a failure.
+// Calls body() and converts an exception to a failure.
 template <class Body>
 Failure Guarded(Body&& body) noexcept {
   try {
@@ -44,16 +44,16 @@ Failure Guarded(Body&& body) noexcept {
       return {ACLNN_ERR_PARAM_INVALID, WordsOf(error)};
     } catch (const std::bad_alloc&) {
       return {ACLNN_ERR_INNER_NULLPTR, "out of memory"};
-    } catch (const std::exception& error) {  // of a kernel that a Python program registered
+    } catch (const std::exception& error) {  // thrown by a kernel of a Python program
       const std::string_view words = error.what();
       return {ACLNN_ERR_PARAM_INVALID, std::string(words.substr(0, words.find('\n')))};
     }
-  } catch (...) {  // no memory for the words
+  } catch (...) {  // no memory for the message
     return {ACLNN_ERR_INNER_NULLPTR, {}};
   }
 }
 
-// The type that the operator's schema wants for a value.
+// Converts a value to the type in the operator's schema.
 IValue Coerce(const IValue& value, const c10::TypePtr& type) {
   using c10::TypeKind;
   if (value.isNone()) return value;
@@ -98,12 +98,12 @@ class Call final : public Computation {
     }
   }
 
-  // Throws where PyTorch refuses, or an output has another shape or type than the result.
+  // Throws if PyTorch refuses the call, or if an output has another shape or type than its result.
   void Check() const {
     Tensors results;
     try {
       results = Compute(Memory::kMeta, {});
-    } catch (const c10::NotImplementedError&) {  // no kernel for "meta": what a small run says
+    } catch (const c10::NotImplementedError&) {  // no kernel for "meta": tries a small run
       if (CountElements() > kMostOnes) return;
       results = Compute(Memory::kOnes, {});
     }
@@ -118,7 +118,7 @@ class Call final : public Computation {
         const PlainOperators plain;
         Store(Compute(Memory::kReal, elements), elements, found);
       };
-      RunWithThreads(threads, std::cref(work));  // a reference: no allocation
+      RunWithThreads(threads, std::cref(work));  // by reference: allocates nothing
     });
   }
 
@@ -134,7 +134,7 @@ class Call final : public Computation {
                 c10::IntArrayRef(view.sizes), ", but the result has shape ", result.sizes());
   }
 
-  // But for axes of one element.
+  // Compares shapes without axes of extent 1.
   static bool SameExtents(c10::IntArrayRef a, c10::IntArrayRef b) {
     const auto longer = [](c10::IntArrayRef sizes) {
       std::vector<int64_t> rest = sizes.vec();
@@ -152,7 +152,7 @@ class Call final : public Computation {
     return count;
   }
 
-  // The results in the order of the outputs. `elements`: of real memory.
+  // Returns the results in the order of the outputs. `elements` is used for real memory.
   Tensors Compute(Memory memory, std::span<void* const> elements) const {
     std::vector<IValue> made = MakeValues(memory, elements);
     try {
@@ -177,7 +177,7 @@ class Call final : public Computation {
            words.find("is_contiguous") != words.npos;
   }
 
-  // Makes tensors of 16 bits FLOAT, and all contiguous: some of PyTorch's kernels lack the others.
+  // Makes 16-bit tensors FLOAT and all contiguous, because some of PyTorch's kernels need it.
   static void Simplify(std::vector<IValue>* made) {
     const auto simplify = [](const at::Tensor& t) {
       const bool wide = t.scalar_type() != at::kHalf && t.scalar_type() != at::kBFloat16;
@@ -194,7 +194,7 @@ class Call final : public Computation {
     }
   }
 
-  // Whether the result depends on the parameter.
+  // True if the result depends on the parameter.
   bool Asked(size_t parameter) const {
     if (parsed_.composition != nullptr) return true;
     return std::ranges::any_of(parsed_.arguments, [&](const Mapped& mapped) {
@@ -269,7 +269,7 @@ class Call final : public Computation {
       case Conversion::kSome:
         return value.toInt() == 0 ? IValue() : value;
       case Conversion::kLong:
-        return value.toTensor().to(at::kLong).contiguous();  // some kernels assume it
+        return value.toTensor().to(at::kLong).contiguous();  // some kernels need INT64, contiguous
       case Conversion::kContiguous:
         return value.toTensor().contiguous();
       case Conversion::kOutput:
@@ -303,7 +303,7 @@ class Call final : public Computation {
     return *common;
   }
 
-  // Calls use(parameter, number of the tensor in the call, its view, the result).
+  // Calls use(parameter, index of the tensor in the call, the tensor's view, result).
   template <class Use>
   void ForOutputs(const Tensors& results, Use&& use) const {
     size_t next = 0;
@@ -324,7 +324,7 @@ class Call final : public Computation {
 
   void Store(Tensors results, std::span<void* const> elements,
              std::vector<FoundShape>* found) const {
-    // Nothing is written where one output does not fit.
+    // Checks all outputs first, so that nothing is written if one does not fit.
     ForOutputs(results, [](const Parameter& parameter, size_t, const View& view,
                            const at::Tensor& result) {
       CheckOutput(parameter, view, result);
@@ -348,8 +348,8 @@ class Call final : public Computation {
     });
   }
 
-  // A result may be a view of an input. If an output lies in the same memory, the result is copied
-  // before an output is written.
+  // A result may be a view of an input. If an output shares memory with it, the result is copied
+  // before any output is written.
   void SeparateFromOutputs(Tensors* results, std::span<void* const> elements) const {
     c10::SmallVector<Reach, 4> outputs;
     ForOutputs(*results, [&](const Parameter&, size_t tensor, const View& view, const at::Tensor&) {
@@ -368,7 +368,7 @@ class Call final : public Computation {
     }
   }
 
-  // The addresses of a view's bytes.
+  // The range of a view's bytes.
   struct Reach {
     uintptr_t begin;
     uintptr_t end;
@@ -412,7 +412,7 @@ std::string CheckRow(const Row& row) { return Parse(row).error; }
 
 constexpr Backend kBackend{PORTACL_VERSION_STRING, kTorchVersion, Plan, CheckRow};
 
-// src/aten/library.cc looks for this in the file.
+// src/aten/library.cc looks for this text in the file.
 [[gnu::used]] const char kMark[] = "portacl_aten for PyTorch " PORTACL_TORCH_VERSION;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Parses what stands right of "=" in functions.txt.
+// Parses the part right of "=" in functions.txt.
 #include "aten/torch/parsed_row.h"
 
 #include <c10/util/Exception.h>
@@ -19,7 +19,7 @@ std::string_view Strip(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(' ') - begin + 1);
 }
 
-// At commas outside brackets.
+// Splits a text at commas outside brackets.
 std::vector<std::string_view> Split(std::string_view text) {
   std::vector<std::string_view> parts;
   int depth = 0;
@@ -82,7 +82,7 @@ Mapped ParseArgument(const Row& row, std::string_view text) {
   return mapped;
 }
 
-// Splits "keyword=argument". Without a "=" the keyword is "".
+// Splits "keyword=argument". Without "=" the keyword is "".
 std::pair<std::string_view, std::string_view> KeywordOf(std::string_view text) {
   const size_t equals = text[0] == '\'' ? text.npos : text.find('=');
   if (equals == text.npos) return {{}, text};

@@ -1,4 +1,4 @@
-// A row as the engine uses it: its operator of PyTorch and the source of each argument, or its
+// A row as the engine uses it: PyTorch's operator and the source of each argument, or a
 // composition.
 #ifndef PORTACL_ATEN_TORCH_PARSED_ROW_H_
 #define PORTACL_ATEN_TORCH_PARSED_ROW_H_
@@ -17,16 +17,16 @@
 
 namespace portacl::aten {
 
-// How a parameter is changed before it becomes an argument.
+// How a parameter becomes an argument.
 enum class Conversion {
   kNone,
   kFirst,       // p[0]: the first of its integers
   kLong,        // p.long: INT64, contiguous
   kContiguous,  // p.c: contiguous
-  kCommon,      // p.p: the type that all arguments marked so promote to
+  kCommon,      // p.p: the common type of all arguments with this mark
   kOutput,      // p.f: the type of the output
-  kType,        // p.type: the type itself
-  kSome,        // p.some: none where the integer is 0
+  kType,        // p.type: its data type
+  kSome,        // p.some: none if the integer is 0
 };
 
 // An argument of the operator: a literal, or a parameter.
@@ -36,14 +36,14 @@ struct Mapped {
   Conversion conversion = Conversion::kNone;
 };
 
-// The calls that were accepted, so that the next call of the same shapes is not checked again.
+// Calls that were accepted: a later call of the same shapes is not checked again.
 class Accepted {
  public:
   bool Has(const std::string& call);
   void Add(std::string call);
 
  private:
-  static constexpr size_t kMost = 512;  // then the table begins anew
+  static constexpr size_t kMost = 512;  // then the table is cleared
   std::mutex mutex_;
   std::unordered_set<std::string> calls_;
 };
@@ -52,12 +52,12 @@ struct ParsedRow {
   const Row* row = nullptr;
   Composition composition = nullptr;
   Optional<c10::OperatorHandle> op;
-  std::vector<Mapped> arguments;  // one for each argument of the operator's schema
-  std::string error;              // why the row cannot be used
+  std::vector<Mapped> arguments;  // in the order of the operator's schema
+  std::string error;              // why the row cannot be used, or ""
   mutable Accepted accepted;
 };
 
-// The row, parsed at its first use; never freed.
+// Returns the row, parsed at its first use and never freed.
 const ParsedRow& Parse(const Row& row);
 
 }  // namespace portacl::aten

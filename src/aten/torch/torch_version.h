@@ -1,5 +1,5 @@
-// Differences between PyTorch 1.13, which Debian 12 has, and 2.7. All other sources in this folder
-// are the same for all versions.
+// Differences between PyTorch 1.13 (in Debian 12) and 2.7. All other sources in this folder are the
+// same for all versions.
 #ifndef PORTACL_ATEN_TORCH_TORCH_VERSION_H_
 #define PORTACL_ATEN_TORCH_TORCH_VERSION_H_
 
@@ -19,7 +19,7 @@
   (TORCH_VERSION_MAJOR < (major) ||        \
    (TORCH_VERSION_MAJOR == (major) && TORCH_VERSION_MINOR < (minor)))
 
-// "2.15"
+// Such as "2.15".
 #define PORTACL_TORCH_VERSION \
   C10_STRINGIZE(TORCH_VERSION_MAJOR) "." C10_STRINGIZE(TORCH_VERSION_MINOR)
 

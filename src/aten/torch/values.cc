@@ -15,7 +15,7 @@ namespace {
 
 constexpr int32_t kInt4 = 29;
 
-// By the number of an aclDataType.
+// aclDataType -> PyTorch's type.
 constexpr std::pair<int32_t, std::optional<at::ScalarType>> kTypes[] = {
     {0, at::kFloat},
     {1, at::kHalf},
@@ -90,13 +90,13 @@ at::Scalar ReadScalar(const Parameter& parameter, const ScalarValue& scalar) {
       return Load<int64_t>(scalar.bytes);
     case at::kBool:
       return Load<uint8_t>(scalar.bytes) != 0;
-    default:  // PyTorch reads every type
+    default:  // PyTorch can read every type
       return at::from_blob(const_cast<void*>(scalar.bytes), {}, at::TensorOptions().dtype(*type))
           .item();
   }
 }
 
-// PyTorch divides by these before it looks: in gradients of convolutions, group norms and "unfold".
+// True for parameters by which PyTorch divides unchecked: convolutions, group norms, "unfold".
 bool IsDivisor(std::string_view parameter) {
   return parameter == "group" || parameter == "groups" || parameter == "step";
 }
@@ -138,7 +138,7 @@ c10::IValue ReadPlain(const Parameter& parameter, const Value& value) {
   }
 }
 
-// Contiguous, one byte an element.
+// Unpacks into a contiguous tensor with one byte per element.
 at::Tensor Unpack(const View& view, const char* bytes) {
   at::Tensor out = at::empty(view.sizes, at::kChar);
   auto* const to = out.data_ptr<int8_t>();
@@ -161,7 +161,7 @@ bool IsAligned(const View& view, const void* first) {
   return reinterpret_cast<uintptr_t>(first) % c10::elementSize(view.type) == 0;
 }
 
-// More are worth PyTorch's threads.
+// More bytes are worth PyTorch's threads.
 constexpr size_t kMostBytes = 1 << 16;
 
 bool IsContiguous(const View& view) {
@@ -173,7 +173,7 @@ bool IsContiguous(const View& view) {
   return true;
 }
 
-// The view's elements as bytes along an axis more, which have no alignment.
+// Views the elements as bytes, with one more axis: bytes need no alignment.
 at::Tensor BytesOf(const View& view, void* first) {
   const auto size = static_cast<int64_t>(c10::elementSize(view.type));
   std::vector<int64_t> sizes = view.sizes, strides = view.strides;
@@ -234,7 +234,7 @@ at::Tensor MakeTensor(const View& view, Memory memory, void* first) {
       if (view.packed) return at::empty(view.sizes, options.device(at::kMeta));
       return at::empty_strided(view.sizes, view.strides, options.device(at::kMeta));
     case Memory::kOnes:
-      // An integer may be an index.
+      // An integer may be an index, so it is 0.
       return at::full({}, c10::isIntegralType(view.type, true) ? 0 : 1, options).expand(view.sizes);
     case Memory::kReal:
       break;

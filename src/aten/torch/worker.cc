@@ -1,5 +1,5 @@
 // OpenMP keeps a pool of threads for each thread that begins a region. So work of several threads
-// runs on one worker, whatever stream it is from, one piece at a time.
+// runs on one worker thread, one piece at a time, whatever its stream.
 #include "aten/torch/worker.h"
 
 #include <ATen/Parallel.h>
@@ -14,7 +14,7 @@
 namespace portacl::aten {
 namespace {
 
-// OpenMP as PyTorch has loaded it; null functions where it uses none.
+// The OpenMP that PyTorch has loaded; null functions if there is none.
 struct OpenMp {
   int (*get)() = nullptr;
   void (*set)(int) = nullptr;
@@ -34,11 +34,11 @@ const OpenMp& Omp() {
   return omp;
 }
 
-// Sets PyTorch's number of threads for the calling thread, while it lives.
+// Sets PyTorch's number of threads on the calling thread, and restores it in the destructor.
 class ThreadCount {
  public:
   explicit ThreadCount(int count) {
-    at::internal::lazy_init_num_threads();  // sets a number of its own, once a thread
+    at::internal::lazy_init_num_threads();  // sets its own number, once per thread
     if (Omp().get == nullptr || Omp().set == nullptr) return;
     before_ = Omp().get();
     if (before_ != count) Omp().set(count);
