@@ -45,7 +45,7 @@ def _seed():
 def pytest_collectstart(collector):
     """Let a file's own values depend on the seed alone, not on the files that came before it."""
     if isinstance(collector, pytest.Module):
-        with contextlib.suppress(ImportError):
+        with contextlib.suppress(ImportError, OSError):
             import torch  # noqa: F401
         _seed()
 

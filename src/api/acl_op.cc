@@ -226,8 +226,8 @@ Status Execute(const GraphOperator& op, const GraphRow& row, const aclDataBuffer
   kept->workspace = std::make_unique<runtime::Scratch>(plan->workspace_size());
   void* const workspace = kept->workspace->data();
   PORTACL_RETURN_IF_ERROR(ops::CheckOwnWorkspace(*plan, workspace));
-  const ops::Elements elements = plan->ElementsAt(plan->PlannedStorages());
-  return LaunchPlan(std::move(plan), elements, workspace, stream, kept);
+  ops::Elements elements = plan->ElementsAt(plan->PlannedStorages());
+  return LaunchPlan(std::move(plan), std::move(elements), workspace, stream, kept);
 }
 
 aclError ReadAndExecute(const char* function, const char* type, int num_inputs,

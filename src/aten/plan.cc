@@ -32,7 +32,7 @@ TensorDesc BytesOf(const TensorDesc& desc) {
   TensorDesc bytes = desc;
   bytes.dtype = base::DType::kUInt8;
   int64_t count = 0;
-  if (desc.NumElements() > 0) {
+  if (desc.NumElements() != 0) {
     const base::ElementRange reach = base::ReachOf(desc);
     int64_t last = 0;
     if (!reach.valid || !base::CheckedAdd(desc.offset, reach.highest, &last)) return bytes;

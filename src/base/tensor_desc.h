@@ -49,7 +49,7 @@ class Dims {
     std::array<int64_t, kUsual> usual;
     std::memcpy(usual.data(), other.values_.data(), sizeof usual);
     std::memcpy(values_.data(), usual.data(), sizeof usual);
-    if (rank_ > kUsual) values_ = other.values_;
+    if (rank_ > kUsual) std::copy_n(other.values_.data(), rank_, values_.data());
   }
 
   std::array<int64_t, kMaxRank> values_;  // undefined behind the last axis

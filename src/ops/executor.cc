@@ -107,9 +107,9 @@ Status Executor::Enqueue(void* workspace, uint64_t workspace_size, void* stream)
   PORTACL_RETURN_IF_ERROR(CheckWorkspace(*plan_, workspace, workspace_size));
   std::unique_lock lock(mutex_);
   if (unchecked_) PORTACL_RETURN_IF_ERROR(plan_->CheckAddresses(storages_));
-  const Elements elements = plan_->ElementsAt(storages_);
+  Elements elements = plan_->ElementsAt(storages_);
   lock.unlock();
-  return LaunchPlan(plan_, elements, workspace, stream);
+  return LaunchPlan(plan_, std::move(elements), workspace, stream);
 }
 
 Status LaunchPlan(std::shared_ptr<const Plan> plan, Elements elements, void* workspace,

@@ -205,7 +205,7 @@ class MsDeformAttnPlan final : public Plan {
     DescribeOutput(params_.backward ? *call.input(kOutput) : *call.output(0));
     const auto describe = [&](size_t index, auto* tensor) {
       const TensorDesc* const grad = call.output(index);
-      if (grad != nullptr && grad->NumElements() > 0) Describe(*grad, tensor);
+      if (grad != nullptr && grad->NumElements() != 0) Describe(*grad, tensor);
     };
     AddTensors(call);
     if (!params_.backward) return;
@@ -275,7 +275,7 @@ class MsDeformAttnPlan final : public Plan {
   template <class Tensor>
   void Describe(TensorDesc desc, Tensor* tensor) const {
     base::Dims& s = desc.strides;
-    if (desc.NumElements() > 0 && s.rank() + 1 == static_cast<int>(tensor->stride.size())) {
+    if (desc.NumElements() != 0 && s.rank() + 1 == static_cast<int>(tensor->stride.size())) {
       std::array<int64_t, 6> split = {s[0], s[1], s[2], s[3] * params_.points};
       std::copy(s.data() + 3, s.data() + s.rank(), split.begin() + 4);
       s = Dims(split.data(), s.rank() + 1);
@@ -285,7 +285,7 @@ class MsDeformAttnPlan final : public Plan {
   // Describes the output or gradOutput as (batch, query, head, channel).
   void DescribeOutput(TensorDesc desc) {
     base::Dims& s = desc.strides;
-    if (desc.NumElements() > 0 && s.rank() == 3) {
+    if (desc.NumElements() != 0 && s.rank() == 3) {
       const std::array<int64_t, 4> split = {s[0], s[1], s[2] * params_.channels, s[2]};
       s = Dims(split.data(), 4);
     }

@@ -24,6 +24,7 @@ struct TensorParams {
   // Returns the element at the given first indices; all other indices are 0.
   template <class T, class... Index>
   Element<T>* At(Index... index) const {
+    static_assert(sizeof...(Index) <= kRank);
     auto* element = static_cast<Element<T>*>(data);
     size_t axis = 0;
     ((element += index * stride[axis++]), ...);
@@ -33,7 +34,7 @@ struct TensorParams {
   // Leaves the strides of an empty tensor 0, because kernels must not step from its address.
   void Describe(const base::TensorDesc& desc) {
     has = true;
-    if (desc.NumElements() > 0) {
+    if (desc.NumElements() != 0) {  // -1: a view of more than 2^63 elements
       std::copy_n(desc.strides.data(), desc.strides.rank(), stride.begin());
     }
   }

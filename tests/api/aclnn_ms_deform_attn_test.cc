@@ -135,6 +135,23 @@ TEST_F(MsDeformAttn, HasTheNativeBits) {
   EXPECT_TRUE(BitIdentical(output_, native));
 }
 
+// All keys of an image are its first key, so their number changes nothing.
+TEST_F(MsDeformAttn, ReadsAViewWhoseElementsPassSixtyThreeBits) {
+  std::vector<double> values[2];
+  const int64_t keys[] = {kK, int64_t{1} << 61};
+  for (size_t i = 0; i < 2; ++i) {
+    output_.Fill(9);
+    on_device_output_.Upload();
+    Arguments args = Good();
+    args[0].shape = {kB, keys[i], kM, kC};
+    args[0].strides = Shape{kK * kM * kC, 0, kC, 1};
+    ASSERT_EQ(Run(args), ACL_SUCCESS) << TakeMessage();
+    on_device_output_.Download();
+    values[i] = output_.Values();
+  }
+  EXPECT_EQ(values[0], values[1]);
+}
+
 TEST_F(MsDeformAttn, GradientsHaveTheNativeBitsWhateverWasThere) {
   std::vector<Tensor> grads = {value_, location_, weight_};
   std::vector<DeviceTensor> on_device;

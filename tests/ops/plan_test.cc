@@ -14,6 +14,7 @@
 #include "ops/channels_first.h"
 #include "ops/operator_list.h"
 #include "ops/settings.h"
+#include "ops/tensor_params.h"
 
 namespace portacl::ops {
 namespace {
@@ -106,6 +107,15 @@ TEST(Plan, HasNoTableWhoseBytesPassSixtyFourBits) {
   call.Add(std::array<double, 3>{});
   std::shared_ptr<const Plan> plan;
   EXPECT_THROW(static_cast<void>(MakePlan(call, &plan)), std::bad_alloc);
+}
+
+TEST(TensorParams, LeavesOutTheStridesOfEmptyTensorsAlone) {
+  float data = 0;
+  ReadTensor<4> empty, huge;
+  empty.Describe(ViewOf({2, 0, 3, 4}, {12, 12, 4, 1}, &data));
+  huge.Describe(ViewOf({1, int64_t{1} << 61, 1, 8}, {8, 0, 8, 1}, &data));
+  EXPECT_EQ(empty.stride, (std::array<int64_t, 4>{0, 0, 0, 0}));
+  EXPECT_EQ(huge.stride, (std::array<int64_t, 4>{8, 0, 8, 1}));
 }
 
 TEST(ChannelsFirst, LeavesATensorWithoutAxes) { EXPECT_FALSE(HasChannelsLast(base::TensorDesc())); }

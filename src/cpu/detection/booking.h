@@ -9,8 +9,8 @@
 
 namespace portacl::cpu {
 
-constexpr int64_t kPointLanes = 16;     // points in a vector at most
-constexpr int64_t kArraysOfPoint = 20;  // PointTile of points-inl.h
+inline constexpr int64_t kPointLanes = 16;     // points in a vector at most
+inline constexpr int64_t kArraysOfPoint = 20;  // PointTile of points-inl.h
 
 // Bytes of an element of sums.
 inline int64_t SumBytes(base::DType dtype) { return dtype == base::DType::kDouble ? 8 : 4; }

@@ -61,9 +61,9 @@ struct DeformConvGeometry {
 
 struct DeformConvPlan : base::PathPlan<DeformConvGeometry> {};
 
-constexpr int64_t kVector = 16;  // pads rows of elements
-constexpr int64_t kMostExact = int64_t{1} << 24;
-constexpr int64_t kMostElements = int64_t{1} << 40;  // of a part: no sum of parts overflows
+inline constexpr int64_t kVector = 16;  // pads rows of elements
+inline constexpr int64_t kMostExact = int64_t{1} << 24;
+inline constexpr int64_t kMostElements = int64_t{1} << 40;  // of a part: no sum of parts overflows
 
 // Whether a product of extents, each at least 1, is small enough.
 inline bool AtMost(int64_t most, std::initializer_list<int64_t> extents) {

@@ -69,7 +69,7 @@ void ForPixels(const Tensor& tensor, int64_t n, int64_t channel, int64_t channel
 }
 
 // Calls use(first channel, channels) for blocks of the channels [first, last).
-constexpr int64_t kBlockChannels = 16;  // that are turned together
+inline constexpr int64_t kBlockChannels = 16;  // that are turned together
 template <class Use>
 void ForBlocks(int64_t first, int64_t last, const Use& use) {
   for (int64_t c = first; c < last; c += kBlockChannels) {

@@ -55,9 +55,9 @@ struct RoiPointsGeometry {
 
 struct RoiAlignPlan : base::PathPlan<RoiAlignGeometry, RoiPointsGeometry> {};
 
-constexpr int64_t kMostRoiBytes = int64_t{1} << 30;  // of a part of the workspace
-constexpr int64_t kRoiPointRoom = 128;               // points that are listed at a time
-constexpr int64_t kTableLine = 64;                   // before the arrays of a roi's table
+inline constexpr int64_t kMostRoiBytes = int64_t{1} << 30;  // of a part of the workspace
+inline constexpr int64_t kRoiPointRoom = 128;               // points that are listed at a time
+inline constexpr int64_t kTableLine = 64;                   // before the arrays of a roi's table
 
 // The largest number of taps that the bins of an axis list. A sample has two taps. Without a fixed
 // number of samples, bins lie side by side, and their samples are at most one element apart.
