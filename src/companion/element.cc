@@ -1,4 +1,4 @@
-// The conversions between element types.
+// Converts between element types.
 #include "companion/element.h"
 
 #include <bit>
@@ -23,7 +23,7 @@ struct Bool {
 template <class T>
 inline constexpr bool kIsHalf = std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>;
 
-// f(TypeTag<T>{}) with the C++ type of an element type.
+// Calls f(TypeTag<T>{}) with the C++ type T of an element type.
 template <class F>
 auto Dispatch(DType dtype, F&& f) {
   if (dtype == kUInt16) return f(base::TypeTag<uint16_t>{});
@@ -62,8 +62,8 @@ auto Dispatch(Compute compute, F&& f) {
   return f(base::TypeTag<float>{});
 }
 
-// Rounds to FLOAT so that a second rounding to fewer bits gives the same result as a single
-// rounding: a value between two numbers becomes the number with an odd last bit.
+// Rounds to FLOAT so that a second rounding to fewer bits equals a single rounding: a value between
+// two FLOAT numbers becomes the number with an odd last bit.
 float OddFloat(float value) { return value; }
 float OddFloat(double value) {
   const auto nearest = static_cast<float>(value);
@@ -99,7 +99,7 @@ uint64_t TruncatedUnsigned(V value) {
                             : static_cast<uint64_t>(Truncated(value));
 }
 
-// The number that an element stands for.
+// Returns the number that an element stands for.
 template <class T>
 auto ValueOf(T element) {
   if constexpr (kIsHalf<T>) {

@@ -1,4 +1,4 @@
-// The plan of calls that work element by element.
+// Plans calls that compute element by element.
 #include "companion/elementwise.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ using base::DType;
 using base::Status;
 using base::TensorDesc;
 
-constexpr int64_t kPiece = 8;  // bytes of an element that are moved as one number
+constexpr int64_t kPiece = 8;  // bytes that are copied as one number
 
 struct alignas(64) Row {
   std::array<std::byte, kBlock * sizeof(double)> bytes;
@@ -72,7 +72,7 @@ class ElementwisePlan final : public ops::Plan {
   struct Input {
     int slot = -1;  // -1: a scalar
     Loader load = nullptr;
-    std::array<std::byte, 16> value{};  // of a scalar
+    std::array<std::byte, 16> value{};  // a scalar's value
   };
 
   void AddInput(const Call& call, int index, bool bits) {
@@ -95,7 +95,7 @@ class ElementwisePlan final : public ops::Plan {
     loop_.Add(*operand.tensor);
   }
 
-  // The factor is rounded to the compute type first, as PyTorch does with scalars.
+  // Sets the factor, rounded to the compute type first, as PyTorch does with scalars.
   void SetFactor(const Call& call) {
     double factor = 1;
     if (call.function == Function::kMseLossBackward) {
@@ -131,7 +131,7 @@ class ElementwisePlan final : public ops::Plan {
     }
   }
 
-  // The elements, or one piece of each, which lies at `elements`.
+  // Computes elements [begin, end), or copies one piece of each. `elements` points to this piece.
   void RunPiece(const ops::Elements& elements, int64_t piece, int64_t begin,
                 int64_t end) const noexcept {
     std::array<Row, kMaxInputs> rows;
@@ -161,7 +161,7 @@ class ElementwisePlan final : public ops::Plan {
     }
   }
 
-  // Elements [at, at + count) of an input in the compute type. Scalars stand in their rows.
+  // Reads elements [at, at + count) of an input in the compute type. Rows of scalars are full.
   const void* Fetch(int index, const ops::Elements& elements, int64_t at, int64_t count,
                     std::array<Row, kMaxInputs>* rows) const noexcept {
     const Input& input = inputs_[static_cast<size_t>(index)];
@@ -180,11 +180,11 @@ class ElementwisePlan final : public ops::Plan {
   int out_slot_ = 0;
   int64_t out_size_ = 0;
   Storer store_ = nullptr;
-  Storer wrap_ = nullptr;  // to the common type and back, if the output is wider
+  Storer wrap_ = nullptr;  // if the output is wider: to the common type and back
   Loader unwrap_ = nullptr;
   int64_t wrap_size_ = 0;
-  int64_t pieces_ = 1;       // of each element
-  bool whole_rows_ = false;  // a copy of bits from a dense row to a dense row
+  int64_t pieces_ = 1;       // pieces per element
+  bool whole_rows_ = false;  // copies bits between dense rows
   alignas(8) std::array<std::byte, 8> factor_{};
 };
 

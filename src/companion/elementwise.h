@@ -9,11 +9,11 @@
 
 namespace portacl::companion {
 
-// True if the call is a copy without arithmetic, because both sides have one type. No parameter is
-// null.
+// Returns true if the call copies bits without arithmetic, because both sides have one type. No
+// parameter may be null.
 bool MovesBits(const Call& call);
 
-// `common`: the type that the call computes in and, if it is an integer or BOOL, wraps to.
+// `common`: the type in which the call computes. Results in an integer type or BOOL wrap to it.
 base::Status PlanElementwise(const Call& call, base::DType common,
                              std::shared_ptr<const ops::Plan>* plan);
 

@@ -1,5 +1,5 @@
-// The functions on blocks. The compiler vectorises them: for AVX2 if the CPU has it, with the same
-// bits as without.
+// The functions on blocks. The compiler vectorises them, for AVX2 if the CPU has it. The bits are
+// equal with and without AVX2.
 #include "companion/functions.h"
 
 #include <cmath>
@@ -10,7 +10,7 @@ namespace {
 
 #define PORTACL_INLINE [[gnu::always_inline]] inline
 
-// Integers wrap.
+// Integers wrap on overflow.
 template <class C>
 PORTACL_INLINE C Product(C a, C b) {
   if constexpr (std::is_integral_v<C>) {
@@ -28,7 +28,7 @@ PORTACL_INLINE C Difference(C a, C b) {
   }
 }
 
-// Each: Do(a, b, c, factor) of one element.
+// Each struct has Do(a, b, c, factor), which computes one element.
 struct AddScaled {
   template <class C>
   PORTACL_INLINE static C Do(C a, C b, C, C factor) {
@@ -132,7 +132,7 @@ struct LossGradient {
 
 #undef PORTACL_INLINE
 
-// Inputs that a function does not read may be null.
+// Pointers to inputs that the function does not read may be null.
 template <class F, class C>
 [[gnu::always_inline]] inline void Apply(const Block& block) {
   const auto* const __restrict a = static_cast<const C*>(block.in[0]);

@@ -1,4 +1,4 @@
-// A join is a copy of each member to its part of the output.
+// Joins tensors: copies each member to its part of the output.
 #include "companion/join.h"
 
 #include <vector>
@@ -67,7 +67,7 @@ class Join {
                             out.shape.ToString(), along, axis_);
   }
 
-  // A copy of a list knows its own member only.
+  // Checks overlaps here, because each member's copy knows only its own member.
   Status Memory() const {
     const TensorDesc& out = *call_.out.tensor;
     if (out.NumElements() == 0 || out.data == nullptr) return {};
@@ -115,14 +115,14 @@ class Join {
   }
   int axis() const { return static_cast<int>(axis_); }
 
-  // Begins `part` that many places further along the joined axis.
+  // Moves `part` by `places` elements along the joined axis.
   bool MoveAlong(int64_t places, TensorDesc* part) const {
     int64_t distance = 0;
     return base::CheckedMul(places, part->strides[axis()], &distance) &&
            base::CheckedAdd(part->offset, distance, &part->offset);
   }
 
-  // The part of the output that a member fills.
+  // Returns the extents of the output's part that a member fills.
   Dims PartOf(const TensorDesc& member) const {
     const int rank = member.shape.rank();
     if (!stacks_ || axis() > rank || rank == base::kMaxRank) return member.shape;
@@ -132,7 +132,7 @@ class Join {
     return Dims(extents.data(), rank + 1);
   }
 
-  // Without the joined axis.
+  // Returns extents or strides without the joined axis.
   Dims Without(const Dims& dims) const {
     std::vector<int64_t> kept(dims.data(), dims.data() + dims.rank());
     kept.erase(kept.begin() + axis());

@@ -1,4 +1,4 @@
-// Calls that lay tensors side by side: along an axis they have, or along a new one.
+// Joins tensors along an existing axis (kCat) or along a new axis (kStack).
 #ifndef PORTACL_COMPANION_JOIN_H_
 #define PORTACL_COMPANION_JOIN_H_
 
@@ -10,8 +10,8 @@
 
 namespace portacl::companion {
 
-// Plans a call that has the list's members as its inputs. `dim` counts the axes of the output, from
-// the last one if it is negative. For kCat, members of shape [0] count as nothing, as in PyTorch.
+// Plans a call with the list's members as inputs. `dim` is an axis of the output; negative numbers
+// count from behind the last axis. As in PyTorch, kCat ignores members of shape [0].
 base::Status PlanJoin(const Call& call, int64_t dim, std::shared_ptr<const ops::Plan>* plan);
 
 }  // namespace portacl::companion

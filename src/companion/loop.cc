@@ -1,4 +1,4 @@
-// The strided, broadcasting loop.
+// The strided loop with broadcasting.
 #include "companion/loop.h"
 
 #include <algorithm>
@@ -10,8 +10,8 @@ using base::Dims;
 
 namespace {
 
-// Wraps: strides and extents of an empty view, or of a view that the checks on memory refuse, may
-// have any product. Such products are not used.
+// Wraps on overflow. Strides and extents of empty views, or of views that the checks on memory
+// refuse, may have any product. Such products are not used.
 int64_t Product(int64_t a, int64_t b) {
   return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
 }
@@ -62,7 +62,7 @@ void Loop::FollowLast() {
 }
 
 void Loop::Coalesce() {
-  int kept = 0;  // axes [0, kept) are done
+  int kept = 0;  // axes [0, kept) are merged already
   const auto joins = [&](int axis) {
     for (int k = 0; k < operands_; ++k) {
       if (stride(k, kept - 1) != Product(stride(k, axis), extent_[axis])) return false;

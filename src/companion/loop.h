@@ -11,37 +11,37 @@
 namespace portacl::companion {
 
 inline constexpr int kMaxOperands = 4;
-inline constexpr int64_t kBlock = 512;    // elements that are converted and computed at a time
-inline constexpr int64_t kGrain = 32768;  // elements that are worth a thread
-inline constexpr int64_t kSmall = 16384;  // elements that the calling thread does at once
+inline constexpr int64_t kBlock = 512;    // elements that are converted and computed together
+inline constexpr int64_t kGrain = 32768;  // elements that are worth another thread
+inline constexpr int64_t kSmall = 16384;  // at most so many elements run on the calling thread
 
-// Elements 0 to count - 1 in row-major order of `extent`; strides in bytes, 0 along axes that an
-// operand is broadcast over.
+// A loop over elements 0 to count - 1 in row-major order of `extent`. Strides are in bytes; they
+// are 0 along axes over which an operand is broadcast.
 class Loop {
  public:
   Loop() = default;
   explicit Loop(const base::Dims& shape);
 
-  // The next operand: a view; its axes align with the last axes of the loop.
+  // Adds the next operand. The view's axes align with the last axes of the loop.
   void Add(const base::TensorDesc& view);
-  // The axes in the order `order` names them.
+  // Puts the axes into the order that `order` gives.
   void Permute(const base::Dims& order);
-  // The axes in descending order of the last operand's strides: neighbours in memory come together.
+  // Sorts the axes by the last operand's strides, descending, so that the loop follows its memory.
   void FollowLast();
-  // Merges axes that are one for every operand. After the last Add.
+  // Merges axes that every operand can treat as one. Call it after the last Add().
   void Coalesce();
 
   int64_t count() const { return count_; }
-  // The operand is one row: element i lies i * `stride` bytes behind the first.
+  // Returns true if the operand is one row: element i lies i * `stride` bytes after element 0.
   bool IsRow(int operand, int64_t stride) const;
 
-  // body(offset, stride, n) for runs of `n` elements that lie `stride` bytes apart from `offset`
-  // on: elements [start, start + count) of an operand, in order.
+  // Visits elements [start, start + count) of an operand, in order. Calls body(offset, stride, n)
+  // for each run of n elements: the first lies at byte `offset`, the others `stride` bytes apart.
   template <class Body>
   void ForEachRun(int operand, int64_t start, int64_t count, Body&& body) const;
 
-  // Elements [start, start + count) of an operand that begins at `first`, converted to `to`, or
-  // from `from`.
+  // Convert elements [start, start + count) of an operand, which begins at `first`, to the dense
+  // row `to` or from the dense row `from`.
   void Gather(int operand, const void* first, Loader load, Compute compute, int64_t start,
               int64_t count, void* to) const;
   void Scatter(int operand, void* first, Storer store, Compute compute, int64_t start,

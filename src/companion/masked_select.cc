@@ -1,4 +1,4 @@
-// The plan of masked_select: one pass on one thread, since each place depends on all before.
+// Plans masked_select: one pass on one thread, because each element's place depends on all before.
 #include "companion/masked_select.h"
 
 #include <algorithm>

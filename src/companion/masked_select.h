@@ -1,4 +1,4 @@
-// The elements where a mask is true, one after the other.
+// Selects the elements where a mask is true, and writes them one after the other.
 #ifndef PORTACL_COMPANION_MASKED_SELECT_H_
 #define PORTACL_COMPANION_MASKED_SELECT_H_
 
@@ -9,7 +9,7 @@
 
 namespace portacl::companion {
 
-// `shape`: the shape to which self and mask broadcast.
+// `shape` is the broadcast shape of self and mask.
 base::Status PlanMaskedSelect(const Call& call, const base::Dims& shape,
                               std::shared_ptr<const ops::Plan>* plan);
 

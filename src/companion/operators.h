@@ -1,16 +1,16 @@
-// The companion operators: name, arguments, function. The two-phase functions are generated from
-// this table.
+// The table of the companion operators: name, arguments, function. The two-phase functions are
+// generated from it.
 #ifndef PORTACL_COMPANION_OPERATORS_H_
 #define PORTACL_COMPANION_OPERATORS_H_
 
 namespace portacl::companion {
 
-// The computations; a, b, c are the inputs in the order of the signature.
+// What a function computes. a, b, c are the inputs in the order of the signature.
 enum class Function {
-  kAdd,  // a + alpha * b, one rounding
-  kSub,  // a - alpha * b, one rounding
+  kAdd,  // a + alpha * b, rounded once
+  kSub,  // a - alpha * b, rounded once
   kMul,
-  kDiv,  // true division: integers give FLOAT
+  kDiv,  // integers give FLOAT
   kNeg,
   kAbs,
   kCeil,
@@ -18,23 +18,23 @@ enum class Function {
   kNe,
   kGt,
   kLt,
-  kAnd,  // bit by bit; integers and BOOL
+  kAnd,  // bitwise, for integers and BOOL
   kCopy,
-  kMseLoss,          // (a - b)^2, and its mean or sum
-  kMseLossBackward,  // 2 (b - c) a, divided by the number of elements for the mean
+  kMseLoss,          // (a - b)^2, or its mean or sum
+  kMseLossBackward,  // 2 (b - c) a; for the mean divided by the number of elements
   kSum,
   kMean,
   kMax,
   kMin,
   kMaskedSelect,
-  kCat,    // members of a list side by side along an axis
-  kStack,  // the same along a new axis
+  kCat,    // joins list members along an axis
+  kStack,  // joins list members along a new axis
 };
 
 }  // namespace portacl::companion
 
-// X(name, arguments, function). The arguments are named in src/api/aclnn_companion.cc: Self and
-// Other are tensors, Scalar is the other operand as a scalar, InPlace writes its first tensor.
+// X(name, arguments, function). src/api/aclnn_companion.cc defines the words for arguments: Self
+// and Other are tensors, Scalar is an operand that is a scalar, InPlace writes its first tensor.
 #define PORTACL_COMPANION_OPERATORS(X)                             \
   X(Add, SelfOtherAlphaOut, kAdd)                                  \
   X(Adds, SelfScalarAlphaOut, kAdd)                                \

@@ -1,4 +1,4 @@
-// The checks of the companion operators, and which plan a call becomes.
+// Checks calls of companion operators, and makes the plan for each kind of call.
 #include <algorithm>
 #include <span>
 #include <string>
@@ -37,7 +37,7 @@ bool IsComparison(Function function) {
          function == Function::kIsFinite;
 }
 
-// The checks of one call, in order. The plan uses their results.
+// Checks one call. The plan uses the results (common type, shape, ...).
 class Checker {
  public:
   explicit Checker(const Call& call) : call_(call), refusals_(call.op, call.surface) {}
@@ -75,7 +75,7 @@ class Checker {
     return refusals_.Refuse(rule, text, std::forward<Args>(args)...);
   }
 
-  // Whether elements are moved as bits, of whatever type has as many bytes as can be moved.
+  // Returns true if the call copies elements as bits, for any type with a suitable size.
   bool CopiesBits() const {
     const DType out = call_.out.tensor->dtype;
     const int64_t size = base::DTypeSize(out);
@@ -119,7 +119,7 @@ class Checker {
     return any ? Status() : CheckDType(call_.out.name, call_.out.tensor->dtype);
   }
 
-  // The formats that place elements as shape and strides say.
+  // Accepts only formats for which shape and strides give the places of elements.
   Status CheckFormats() const {
     const auto check = [&](const Operand& operand) -> Status {
       if (operand.tensor == nullptr) return {};
@@ -144,7 +144,7 @@ class Checker {
     return check(call_.out);
   }
 
-  // The shape to which the inputs broadcast.
+  // Finds the broadcast shape of the inputs.
   Status FindShape() {
     const Operand* widest = nullptr;
     for (const Operand& input : call_.inputs) {
@@ -170,7 +170,7 @@ class Checker {
       if (input.tensor != nullptr) {
         type.AddTensor(input.tensor->dtype, input.tensor->shape.rank());
       } else if (call_.function == Function::kCopy) {
-        common_ = input.scalar->dtype;  // a fill converts the value itself
+        common_ = input.scalar->dtype;  // a fill converts its value itself
         return {};
       } else {
         type.AddScalar(input.scalar->dtype);
@@ -222,7 +222,7 @@ class Checker {
       default:
         break;
     }
-    // PyTorch takes integers as factors of BOOL too.
+    // PyTorch accepts integer factors for BOOL, too.
     if (!call_.alpha || !IsFloating(call_.alpha->scalar->dtype) || IsFloating(common_)) return {};
     return Refuse(Rule::kAttribute, "alpha has data type {}, but the inputs compute in {}",
                   DTypeName(call_.alpha->scalar->dtype), DTypeName(common_));
@@ -323,7 +323,7 @@ class ListPlan final : public ops::Plan {
   ListPlan(const char* op, std::vector<std::shared_ptr<const ops::Plan>> parts)
       : Plan(op, ops::Surface::kAclnn), parts_(std::move(parts)) {
     kernel_ = "companion";
-    int64_t rest = kSmall;  // elements; their sum may pass 64 bits
+    int64_t rest = kSmall;  // elements that may follow; a sum might pass 64 bits
     for (const auto& part : parts_) {
       small_ = small_ && part->small() && part->tensor(0).HasAtMost(rest);
       if (small_) rest -= part->tensor(0).elements;
@@ -356,7 +356,7 @@ Status PlanCompanionList(const char* op, const std::vector<Call>& calls,
   std::vector<std::shared_ptr<const ops::Plan>> parts(calls.size());
   for (size_t i = 0; i < calls.size(); ++i) {
     Status status = PlanCompanion(calls[i], &parts[i]);
-    // Nothing gives a member an address later.
+    // Checks addresses now, because members get no addresses later.
     if (status.ok() && parts[i]->LacksAddress()) {
       status = parts[i]->CheckAddresses(parts[i]->PlannedStorages());
     }

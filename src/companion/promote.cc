@@ -1,4 +1,4 @@
-// Type promotion and broadcasting.
+// Computes common types and broadcast shapes.
 #include "companion/promote.h"
 
 #include "companion/element.h"
@@ -8,7 +8,7 @@ namespace {
 
 using base::DType;
 
-// `low` counts only if its category is higher than `high`'s.
+// Returns `low` if its category is higher than `high`'s category, else `high`.
 DType Combine(DType high, DType low) { return CategoryOf(low) > CategoryOf(high) ? low : high; }
 
 DType PromoteOrOther(DType a, DType b) { return a == DType::kUndefined ? b : Promote(a, b); }

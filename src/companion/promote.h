@@ -1,4 +1,4 @@
-// PyTorch's rules on which type a call computes in and which shape its operands broadcast to.
+// PyTorch's rules: the type in which a call computes, and the broadcast shape of its operands.
 #ifndef PORTACL_COMPANION_PROMOTE_H_
 #define PORTACL_COMPANION_PROMOTE_H_
 
@@ -7,18 +7,18 @@
 
 namespace portacl::companion {
 
-// BOOL < integers < floating-point types.
+// In ascending order: BOOL < integers < floating-point types.
 enum class Category { kNone, kBool, kInteger, kFloating };
 Category CategoryOf(base::DType dtype);
 
 base::DType Promote(base::DType a, base::DType b);
 
-// Whether a result may be stored in `to`: floating-point numbers not in integers, and only BOOL in
-// BOOL.
+// Returns true if a result of type `from` may be stored as `to`: no floating-point numbers in
+// integers, and only BOOL in BOOL.
 bool CanStore(base::DType from, base::DType to);
 
-// Collects operands. Tensors with axes decide; tensors without axes, and then scalars, count only
-// if their category is higher.
+// Finds the common type of operands. Tensors with axes decide. Tensors without axes, and then
+// scalars, count only if their category is higher.
 class ResultType {
  public:
   void AddTensor(base::DType dtype, int rank);
@@ -31,7 +31,7 @@ class ResultType {
   base::DType scalars_ = base::DType::kUndefined;
 };
 
-// Aligned at the last axes, extents agree or are 1. Returns false if they do not.
+// Computes the broadcast shape. Aligned at the last axes, extents must be equal or 1; else false.
 bool Broadcast(const base::Dims& a, const base::Dims& b, base::Dims* shape);
 
 }  // namespace portacl::companion

@@ -1,6 +1,6 @@
-// The plan of reductions. Floating-point values are summed in double: 16 lanes (element i of a
-// chunk goes to lane i mod 16), a tree over the lanes, then the chunks in ascending order. The sum
-// is rounded once.
+// Plans reductions. Floating-point values are summed in double, in chunks. Element i of a chunk is
+// added to lane i mod 16; a tree joins the lanes; then the chunks are added in ascending order. The
+// sum is rounded once.
 #include "companion/reduce.h"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ using base::Dims;
 using base::DType;
 using base::Status;
 
-constexpr int64_t kChunk = 16 * kBlock;  // elements that one thread sums
+constexpr int64_t kChunk = 16 * kBlock;  // elements that one task sums
 constexpr int kLanes = 16;
 
 struct Sum {
@@ -41,7 +41,7 @@ bool IsNan(A value) {
     return false;
   }
 }
-// NaN wins.
+// The maximum; NaN wins.
 struct Largest {
   template <class A>
   static constexpr A kStart = std::is_integral_v<A> ? std::numeric_limits<A>::min()
@@ -128,14 +128,14 @@ class ReductionPlan final : public ops::Plan {
         if (own == last) order[next++] = axis;
       }
     }
-    // Without outputs there may be more terms than 64 bits can count, and nothing to do.
+    // Without outputs there is nothing to do, and the number of terms may exceed 64 bits.
     terms_ = outputs_.count() == 0 ? 0 : terms.NumElements();
     inputs_.Permute(order);
     inputs_.Coalesce();
     outputs_.Coalesce();
   }
 
-  // One task is one chunk of one output.
+  // Each task computes one chunk of one output.
   template <class Join, class A>
   void RunAs(const ops::Elements& elements, void* workspace) const noexcept {
     const auto address = (reinterpret_cast<uintptr_t>(workspace) + 7) / 8 * 8;
@@ -192,7 +192,7 @@ class ReductionPlan final : public ops::Plan {
     return lanes[0];
   }
 
-  // The terms [start, start + count) in the type of the sum.
+  // Reads terms [start, start + count) in the type of the sum.
   template <class A>
   void Fetch(const ops::Elements& elements, int64_t start, int64_t count,
              A* values) const noexcept {
@@ -228,17 +228,17 @@ class ReductionPlan final : public ops::Plan {
   }
 
   Function function_;
-  Loop inputs_;  // kept axes, then reduced ones
+  Loop inputs_;  // kept axes first, then reduced axes
   Loop outputs_;
-  bool truth_ = false;                 // whether any term is not 0
-  bool integer_ = false;               // summed as INT64, else as double
-  Compute compute_ = Compute::kFloat;  // of the terms
+  bool truth_ = false;                 // true: is any term not 0?
+  bool integer_ = false;               // true: sums INT64; false: sums double
+  Compute compute_ = Compute::kFloat;  // type of the terms
   BlockFunction difference_ = nullptr;
   std::array<Loader, 2> load_{};
   Storer store_ = nullptr;
-  Storer wrap_ = nullptr;  // to the type that the caller asked for and back, if out has another
+  Storer wrap_ = nullptr;  // if out has another type: to the requested type and back
   Loader unwrap_ = nullptr;
-  int64_t terms_ = 1;  // of each output
+  int64_t terms_ = 1;  // terms per output
   int64_t chunks_ = 1;
   double divisor_ = 1;
 };

@@ -1,4 +1,4 @@
-// Sums, means, extrema and losses over some or all axes, in an order that no thread count changes.
+// Sums, means, extrema and losses over some or all axes. The order is the same for any threads.
 #ifndef PORTACL_COMPANION_REDUCE_H_
 #define PORTACL_COMPANION_REDUCE_H_
 
@@ -9,8 +9,8 @@
 
 namespace portacl::companion {
 
-// `shape`: the inputs' broadcast shape; `reduced`: its axes that the reduction removes. `common`:
-// for a loss the inputs' type, otherwise the result's type.
+// `shape`: the inputs' broadcast shape. `reduced`: true for each axis that the reduction removes.
+// `common`: for losses the inputs' type, else the result's type.
 base::Status PlanReduction(const Call& call, const base::Dims& shape,
                            const std::vector<bool>& reduced, base::DType common,
                            std::shared_ptr<const ops::Plan>* plan);
