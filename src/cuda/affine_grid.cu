@@ -1,5 +1,5 @@
-// The affine grid, with a thread for each coordinate. Its gradient, with a thread for each row,
-// then a thread for each element of theta.
+// The affine grid: a thread per coordinate. Its gradient: a thread per row of the grid, then a
+// thread per element of theta.
 #include <array>
 #include <optional>
 #include <vector>
@@ -17,17 +17,17 @@ namespace {
 
 using Params = ops::AffineGridParams;
 
-// The arguments of both directions. An item's coordinate j is its `c`.
+// The arguments of both directions. Member c of an item is the number j of a coordinate.
 template <class T>
 struct Geometry {
   using F = ComputeType<T>;
   int axes;
   int64_t depth, height, width;
-  const F* place[3];  // of x, y, z
+  const F* place[3];  // of coordinates x, y, z
   T* theta;
   T* grid;
   int64_t theta_n, theta_row, theta_column;
-  Strides grid_stride;  // c: of the coordinates
+  Strides grid_stride;  // c is the stride of the coordinates
 
   PORTACL_DEVICE T* Theta(int64_t n, int64_t j, int64_t k) const {
     return theta + n * theta_n + j * theta_row + k * theta_column;
@@ -49,7 +49,7 @@ struct MakeGrid {
   }
 };
 
-// Row (n, d, h) of coordinate j (`c`), weighted for column k of theta (`w`).
+// Sums row (n, d, h) of coordinate j (item.c), weighted for column k of theta (item.w).
 template <class T>
 struct SumRow {
   using F = ComputeType<T>;
@@ -76,7 +76,7 @@ struct SumRow {
   }
 };
 
-// Element (n, j, k) of theta: its rows lie in `rows` with d and h outside of k.
+// Sums the rows of element (n, j, k) of theta. In `rows`, d and h come before k.
 template <class T>
 struct SumRows {
   using F = ComputeType<T>;

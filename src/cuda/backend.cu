@@ -1,4 +1,4 @@
-// The table that libportacl.so loads; this thread's device, stream and first error.
+// The table that libportacl.so loads, and each thread's device, stream and first error.
 #include "cuda/backend.h"
 
 #include <cstdlib>
@@ -25,7 +25,7 @@ const char* TextOf(cudaError_t error) {
   return error == cudaSuccess ? nullptr : cudaGetErrorString(error);
 }
 
-// Whether the library has code for the GPU.
+// Returns true if the library has code for the GPU.
 bool IsServed(int device) {
   int major = 0;
   return cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) == cudaSuccess &&
@@ -38,7 +38,7 @@ int32_t DeviceCount() {
   if (cudaGetDeviceCount(&all) == cudaSuccess) {
     while (served < all && IsServed(served)) ++served;
   }
-  static_cast<void>(cudaGetLastError());  // a later call must not find this one
+  static_cast<void>(cudaGetLastError());  // clears the error, so that no later call finds it
   return served;
 }
 
@@ -53,7 +53,7 @@ const char* Unavailable() {
 const char* Enter(int32_t device, void* stream) {
   state = State{};
   state.stream = static_cast<cudaStream_t>(stream);
-  static_cast<void>(cudaGetLastError());  // errors that others left here are not ours
+  static_cast<void>(cudaGetLastError());  // clears errors of other code
   int before = 0;
   cudaError_t error = cudaGetDevice(&before);
   if (error == cudaSuccess && before != device) {
@@ -80,7 +80,7 @@ bool IsOnDevice(const void* address, int32_t device) {
          (attributes.type != cudaMemoryTypeDevice || attributes.device == device);
 }
 
-// The device's pool keeps freed memory, as PyTorch's allocator does.
+// Makes the device's pool keep freed memory, as PyTorch's allocator does.
 void KeepFreedMemory() {
   int device = 0;
   cudaMemPool_t pool = nullptr;
@@ -110,7 +110,7 @@ void Free(void* memory) { Note(cudaFreeAsync(memory, state.stream)); }
 
 void Wait() { Note(cudaStreamSynchronize(state.stream)); }
 
-// Calls that a capture of another stream forbids are allowed while it lives.
+// During its life, this thread may make calls that a capture of another stream forbids.
 class BesideCaptures {
  public:
   BesideCaptures() { Note(cudaThreadExchangeStreamCaptureMode(&mode_)); }
@@ -166,7 +166,7 @@ void* NewTable(const void* from, size_t bytes) {
 
 void DeleteTable(void* table) {
   const BesideCaptures beside;
-  static_cast<void>(cudaFree(table));  // waits for kernels that read it
+  static_cast<void>(cudaFree(table));  // waits for kernels that read the table
   static_cast<void>(cudaGetLastError());
 }
 

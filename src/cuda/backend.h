@@ -1,5 +1,5 @@
-// The interface of libportacl_cuda.so for libportacl.so, which loads it when a program asks for a
-// GPU. Both come from one build: the table has no version but the product's.
+// The interface between libportacl.so and libportacl_cuda.so, which is loaded when a program asks
+// for a GPU. Both libraries come from one build, so the table has no version except the product's.
 #ifndef PORTACL_CUDA_BACKEND_H_
 #define PORTACL_CUDA_BACKEND_H_
 
@@ -19,7 +19,7 @@ template <class Params>
 using PlanFunction = std::unique_ptr<const base::KernelPlan<Params>> (*)(const Params& params,
                                                                          std::string_view path);
 
-// Every operator: its parameters, and the name of the function that plans it.
+// Each operator's parameters, and the name of the function that plans it.
 #define PORTACL_CUDA_OPERATORS(X)                          \
   X(AffineGridParams, affine_grid)                         \
   X(GridSampler2DParams, grid_sampler_2d)                  \
@@ -32,35 +32,35 @@ using PlanFunction = std::unique_ptr<const base::KernelPlan<Params>> (*)(const P
 
 struct Backend {
   const char* version;        // PORTACL_VERSION_STRING
-  int32_t (*device_count)();  // 0 if there is none: then unavailable() says why
+  int32_t (*device_count)();  // if it returns 0, unavailable() says why
   const char* (*unavailable)();
 
-  // Between enter() and leave(), this thread's plans are made for `device`, and their runs are
-  // enqueued on `stream` (a cudaStream_t). Both return null, or CUDA's message; leave() returns the
-  // message of the first call that failed in between. Texts are valid until the thread's next call.
+  // Between enter() and leave(), this thread plans for `device` and runs on `stream` (a
+  // cudaStream_t). Both return null or CUDA's message; leave() returns the message of the first
+  // call that failed between them. The texts are valid until the thread's next call.
   const char* (*enter)(int32_t device, void* stream);
   const char* (*leave)();
 
-  // Whether kernels of `device` can reach the memory.
+  // Returns true if kernels of `device` can reach the memory.
   bool (*is_on_device)(const void* address, int32_t device);
 
-  // Between enter() and leave(): memory in the order of the stream (null: none is left), and
-  // waiting for the stream.
+  // Between enter() and leave(): allocate memory in the order of the stream (null: no memory is
+  // left), free it, and wait for the stream.
   void* (*allocate)(uint64_t bytes);
   void (*free)(void* memory);
   void (*wait)();
 
-  // Between enter() and leave(), too. Null if the parameters are not served.
+  // Plan an operator, also between enter() and leave(). Null if the parameters are not served.
 #define PORTACL_CUDA_PLAN(Params, function) PlanFunction<ops::Params> function;
   PORTACL_CUDA_OPERATORS(PORTACL_CUDA_PLAN)
 #undef PORTACL_CUDA_PLAN
 };
 
-// The one function that the library exports: const Backend* portaclCudaBackend().
+// The only exported function: const Backend* portaclCudaBackend().
 inline constexpr char kBackendFunction[] = "portaclCudaBackend";
 using BackendFunction = const Backend* (*)();
 
-// In libportacl.so: the table of the library that was loaded, or null if no GPU can be used.
+// In libportacl.so: returns the loaded library's table, or null if no GPU can be used.
 const Backend* LoadedBackend();
 
 }  // namespace portacl::cuda

@@ -1,6 +1,6 @@
-// A kernel for threads that work together: a Body with operator()(const Block&, int64_t number,
-// Shared&). Each number has a block of threads. Members of Block do the common steps; between them
-// each thread works alone. With compilers other than nvcc it becomes loops.
+// Kernels whose threads work together. A Body has operator()(const Block&, int64_t number,
+// Shared&); each number gets a block of threads. Members of Block do common steps; between these
+// steps each thread works alone. With compilers other than nvcc, a kernel becomes loops.
 #ifndef PORTACL_CUDA_BLOCK_H_
 #define PORTACL_CUDA_BLOCK_H_
 
@@ -15,14 +15,14 @@ class Block {
  public:
   static constexpr uint32_t kThreads = static_cast<uint32_t>(Threshold(256, 32));
   static constexpr uint32_t kRounds = 4;
-  static constexpr uint32_t kMost = kRounds * kThreads;  // of Select
+  static constexpr uint32_t kMost = kRounds * kThreads;  // largest count of Select()
 
-  // Shared memory that the members need.
+  // Shared memory for the members of Block.
   struct Scratch {
     uint32_t counts[32];
   };
 
-  // A value for each thread, which its own calls see alone.
+  // One value per thread. Each thread sees only its own value.
   template <class T>
   class Own {
    public:
@@ -42,7 +42,7 @@ class Block {
 #endif
   };
 
-  // f(thread) by each thread; then all see all writes.
+  // Calls f(thread) on each thread. Then all threads see all writes.
   template <class F>
   PORTACL_DEVICE void Each(const F& f) const {
 #if defined(__CUDA_ARCH__)
@@ -53,8 +53,8 @@ class Block {
 #endif
   }
 
-  // For i = 0 to count - 1 (at most kMost of them), writes the values for which f(i, &value) is
-  // true into `to`, in this order. Returns how many there are.
+  // For i = 0 to count - 1 (at most kMost), writes the values for which f(i, &value) is true to
+  // `to`, in order. Returns how many there are.
   template <class F>
   PORTACL_DEVICE uint32_t Select(uint32_t count, uint32_t* to, Scratch* scratch, const F& f) const {
 #if defined(__CUDA_ARCH__)
@@ -115,7 +115,7 @@ class Block {
 
  private:
 #if defined(__CUDA_ARCH__)
-  // The sum of a warp's numbers, of the lanes up to this one.
+  // Returns the sum of a warp's numbers from lane 0 to this lane.
   static __device__ uint32_t SumTo(uint32_t number, uint32_t lane) {
     for (uint32_t apart = 1; apart < 32; apart *= 2) {
       const uint32_t before = __shfl_up_sync(UINT32_MAX, number, apart);

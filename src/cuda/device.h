@@ -1,5 +1,5 @@
 // The device that kernels run on. A kernel is a loop over independent items: a Body with
-// operator()(int64_t item). With nvcc it becomes a launch with a thread for each item, with another
+// operator()(int64_t item). With nvcc it becomes a launch with a thread per item, with another
 // compiler a plain loop. So tests run every kernel on machines without a GPU.
 #ifndef PORTACL_CUDA_DEVICE_H_
 #define PORTACL_CUDA_DEVICE_H_
@@ -27,14 +27,14 @@ namespace portacl::cuda {
 
 #if defined(__CUDACC__)
 
-// This thread's stream and the first error since it entered (backend.cu).
+// The stream of this thread; and the note of its first error since enter() (backend.cu).
 cudaStream_t CurrentStream();
 void Note(cudaError_t error);
 
 inline constexpr int kBlock = 256;  // threads
 
-// A size that decides how a call is computed. Plain loops use smaller sizes, so that tests with
-// small tensors take every way.
+// A size that decides how a call is computed. In plain loops it is smaller, so that tests with
+// small tensors use every way.
 constexpr int64_t Threshold(int64_t on_gpu, int64_t /*in_loops*/) { return on_gpu; }
 
 template <class Body>
@@ -51,8 +51,8 @@ void Launch(int64_t items, const Body& body) {
   Note(cudaGetLastError());
 }
 
-// Memory that a plan keeps. It is made on a separate stream, so that plans may also be made while
-// another stream is being captured in a graph.
+// Memory of a plan. It is made on a separate stream, because plans may also be made while another
+// stream is captured in a graph.
 void* NewTable(const void* from, size_t bytes);
 void DeleteTable(void* table);
 
@@ -75,10 +75,10 @@ inline void DeleteTable(void* table) { std::free(table); }
 
 #endif
 
-// Bytes of a part of a workspace, so that the next part is aligned for everything.
+// Rounds up the bytes of a part of a workspace, so that the next part is aligned for every type.
 constexpr uint64_t Padded(uint64_t bytes) { return (bytes + 255) / 256 * 256; }
 
-// An array of a plan in the device's memory. Throws std::bad_alloc.
+// An array of a plan in the device's memory. The constructor may throw std::bad_alloc.
 template <class T>
 class Table {
  public:

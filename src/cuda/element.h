@@ -1,5 +1,5 @@
-// Elements and arithmetic, with the bits of base/half.h and of the CPU's kernels (except a NaN's
-// payload, which is the device's). Nothing is contracted: -fmad=false; fused steps are explicit.
+// Elements and arithmetic with the bits of base/half.h and of the CPU's kernels, except a NaN's
+// payload. The compiler fuses no operations (-fmad=false); fused steps are explicit.
 #ifndef PORTACL_CUDA_ELEMENT_H_
 #define PORTACL_CUDA_ELEMENT_H_
 
@@ -60,13 +60,13 @@ PORTACL_DEVICE inline void Store(float v, BFloat16* to) {
 #endif
 }
 
-// kCount elements that are loaded or stored at once.
+// kCount elements, loaded or stored at once.
 template <class T, int kCount>
 struct alignas(kCount * sizeof(T)) Pack {
   T values[kCount];
 };
 
-// Sixteen bytes of elements.
+// The number of elements in sixteen bytes.
 template <class T>
 inline constexpr int kPack = static_cast<int>(16 / sizeof(T));
 

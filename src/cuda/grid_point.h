@@ -1,6 +1,6 @@
-// Where a point samples an image (kAxes = 2) or a volume (3): coordinates, padding, taps and
-// weights, axis by axis. docs/ops/grid_sampler_2d_backward.md defines it. kTaps an axis: 1 nearest,
-// 2 bilinear, 4 bicubic.
+// Computes where a point samples an image (kAxes = 2) or a volume (3): coordinates, padding, taps
+// and weights, axis by axis, as docs/ops/grid_sampler_2d_backward.md defines them. kTaps per axis
+// is 1 for nearest, 2 for bilinear, 4 for bicubic.
 #ifndef PORTACL_CUDA_GRID_POINT_H_
 #define PORTACL_CUDA_GRID_POINT_H_
 
@@ -26,10 +26,10 @@ template <class F, int kTaps>
 struct AxisTaps {
   int64_t index[kTaps];
   F weight[kTaps];
-  F derivative[kTaps];  // bicubic
+  F derivative[kTaps];  // only for bicubic
 };
 
-// The weight of tap i of a point at `at`.
+// Returns the weight of tap i of a point at `at`.
 template <int kTaps, class F>
 PORTACL_DEVICE F WeightOf(F at, int i) {
   if (kTaps == 1) return 1;
@@ -62,17 +62,17 @@ PORTACL_DEVICE AxisTaps<F, kTaps> TapsOf(const AxisPosition<F>& position, const 
 
 // ---- all axes ----------------------------------------------------------------------------------
 
-// The taps of a point. An image is one plane: its z has one tap of weight 1.
+// The taps of a point. An image is one plane: its z axis has one tap of weight 1.
 template <class F, int kAxes, int kTaps>
 struct Point {
   static constexpr int kPlanes = kAxes == 3 ? kTaps : 1;
   bool unusable = false;
   bool outside = false;
-  F slope[3] = {};  // along x, y, z
+  F slope[3] = {};  // d coordinate / d grid, for x, y, z
   AxisTaps<F, kTaps> x, y;
   AxisTaps<F, kPlanes> z;
 
-  // Calls visit(k, j, i) for each tap, in order, that lies inside.
+  // Calls visit(k, j, i) for each tap inside, in order.
   template <class Visit>
   PORTACL_DEVICE void ForTaps(const Visit& visit) const {
     PORTACL_UNROLL
@@ -94,11 +94,11 @@ struct Point {
   }
 };
 
-// A call as its kernels see it. Points count as a tensor; c is the coordinate.
+// The geometry of a call. Points are indexed like a tensor, with the coordinate as c.
 struct Geometry {
   int64_t n, c;
-  int64_t d, h, w;     // of the input
-  int64_t od, oh, ow;  // points
+  int64_t d, h, w;     // extents of the input
+  int64_t od, oh, ow;  // extents of the points
   AxisRule x, y, z;
   Strides grid_stride;
 
@@ -136,7 +136,7 @@ PORTACL_DEVICE Point<ComputeType<T>, kAxes, kTaps> PointAt(const Geometry& g, co
 
 // ---- from parameters ---------------------------------------------------------------------------
 
-// Strides as (n, d, h, w, coordinate).
+// Returns strides as (n, d, h, w, coordinate).
 inline Strides GridStridesOf(const std::array<int64_t, 4>& s) {
   return {s[0], s[3], 0, s[1], s[2]};
 }
@@ -171,7 +171,7 @@ Geometry GeometryOf(const Params& p) {
           GridStridesOf(p.grid_stride)};
 }
 
-// Calls f(std::integral_constant<int, kTaps>()).
+// Calls f(std::integral_constant<int, kTaps>()) for the interpolation's kTaps.
 template <class F>
 void WithTaps(ops::Interpolation interpolation, const F& f) {
   switch (interpolation) {
@@ -184,8 +184,8 @@ void WithTaps(ops::Interpolation interpolation, const F& f) {
   }
 }
 
-// Channels that one thread computes: enough to use a point's taps several times, and few enough
-// that there are threads for the whole machine.
+// Returns how many channels one thread computes: enough to use a point's taps several times, but
+// few enough to have threads for the whole machine.
 inline int64_t ChannelsAThread(int64_t channels, int64_t places) {
   constexpr int64_t kThreads = Threshold(int64_t{1} << 18, 300);
   int64_t count = 8;

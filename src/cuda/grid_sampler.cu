@@ -1,4 +1,4 @@
-// Grid sampling: a thread makes some channels of one point.
+// Grid sampling: a thread computes some channels of one point.
 #include <limits>
 #include <optional>
 #include <type_traits>
@@ -16,7 +16,7 @@ namespace {
 template <class T, int kAxes, int kTaps>
 struct Sample {
   using F = ComputeType<T>;
-  Items items;  // c counts groups of channels
+  Items items;  // item.c counts groups of channels
   int64_t group;
   Geometry g;
   const T* input;

@@ -1,9 +1,9 @@
 // Gradients of grid sampling, without atomic sums. inputGrad: each pixel has a list of the points
-// or taps that touch it (counted, placed, each list sorted). One thread adds them up in the order
-// of the points. Lists are in shared memory (grid_sampler_tiles.h) or, for many channels or tiles,
-// in memory for all points. Linear modes list points by cell (the space between pixels), and a
-// pixel merges the lists of the cells around it. Other modes list each tap by its pixel. gridGrad:
-// a thread per point. For few points with many channels, a thread per block of 16 channels.
+// or taps that touch it (counted, placed, then sorted). One thread adds them up in the points'
+// order. Lists are in shared memory (grid_sampler_tiles.h) or, for many channels or tiles, in
+// memory for all points. Linear modes list points by cell (the space between pixels), and a pixel
+// merges the lists of its cells. Other modes list each tap by its pixel. gridGrad: a thread per
+// point; for few points with many channels, a thread per block of 16 channels.
 #include <algorithm>
 #include <bit>
 #include <limits>
@@ -32,14 +32,14 @@ constexpr int Power(int base, int exponent) {
 
 // ---- inputGrad ---------------------------------------------------------------------------------
 
-// Entries in lists, one for each key.
+// Lists of entries, one list per key.
 struct Lists {
   static constexpr uint32_t kNone = UINT32_MAX;  // the key of an entry that is in no list
-  uint32_t* keys;                                // of the entries
-  uint32_t* ranks;                               // of the entries: how many were counted before
-  uint32_t* entries;                             // of all lists, one behind the other
-  uint32_t* counts;                              // of the lists; one more, which is 0
-  uint32_t* starts;                              // of the lists in `entries`; one more, their end
+  uint32_t* keys;                                // per entry
+  uint32_t* ranks;                               // per entry: entries of its key counted before
+  uint32_t* entries;                             // of all lists, one list behind the other
+  uint32_t* counts;                              // per list, and a 0 at the end
+  uint32_t* starts;                              // per list: first index in `entries`; then the end
   uint32_t* longs;                               // lists of more than SortShort::kMost entries
   uint32_t* long_count;
 
@@ -54,12 +54,12 @@ struct Clear {
   PORTACL_DEVICE void operator()(int64_t item) const { numbers[item] = 0; }
 };
 
-// Entry e = point * taps + tap of some images: the pixel and the weight.
+// Computes entry e = point * taps + tap of some images: its pixel and its weight.
 template <class T, int kAxes, int kTaps>
 struct ListTaps {
   using F = ComputeType<T>;
-  Items items;    // points of the images
-  int64_t first;  // of these images
+  Items items;    // the points of the images
+  int64_t first;  // number of the first image
   Geometry g;
   const T* grid;
   Lists lists;
@@ -95,7 +95,7 @@ struct ListTaps {
   }
 };
 
-// Places each entry in its list, in any order.
+// Puts each entry into its list, in any order.
 struct PlaceEntries {
   Lists lists;
   PORTACL_DEVICE void operator()(int64_t item) const {
@@ -105,7 +105,7 @@ struct PlaceEntries {
   }
 };
 
-// Sorts short lists, an item a list, and notes long ones.
+// Sorts short lists, one per item. Notes long lists.
 struct SortShort {
   static constexpr uint32_t kMost = 32;
   Lists lists;
@@ -120,7 +120,7 @@ struct SortShort {
   }
 };
 
-// Both ways of gathering do this for an entry: kGroup channels of a point's gradient.
+// The sums of kGroup channels of a pixel. Both ways to gather add an entry's gradients to them.
 template <class T, int kGroup>
 struct Sums {
   using F = ComputeType<T>;
@@ -140,16 +140,16 @@ struct Sums {
   }
 };
 
-// The gradients of the points of some images.
+// gradOutput at the points of some images.
 template <class T>
 struct Gradients {
-  Items points;          // from a point's number to its place
-  const T* grad_output;  // of the first image
+  Items points;          // converts a point's number to its place
+  const T* grad_output;  // points to the first image
   Strides stride;
-  int64_t plain;  // not 0: the points of an image lie this far apart, one behind the other
+  int64_t plain;  // if not 0: distance between consecutive points of an image
   int64_t image_points;
 
-  // The address of point number `point`, which lies in image `image`, and channel `c`.
+  // Returns the address of point number `point` in image `image`, for channel `c`.
   PORTACL_DEVICE const T* At(int64_t point, int64_t image, int64_t c) const {
     const T* const channel = grad_output + image * stride.n + c * stride.c;
     if (plain != 0) return channel + (point - image * image_points) * plain;
@@ -158,7 +158,7 @@ struct Gradients {
   }
 };
 
-// Pixels of the images; c counts groups of channels.
+// Sums pixels of the images by lists of taps. item.c counts groups of channels.
 template <class T, int kLogTaps, int kGroup>
 struct GatherTaps {
   using F = ComputeType<T>;
@@ -168,7 +168,7 @@ struct GatherTaps {
   const uint32_t* entries;
   const F* weights;
   Gradients<T> gradients;
-  T* input_grad;  // of the first image
+  T* input_grad;  // points to the first image
   Strides to;
 
   PORTACL_DEVICE void operator()(int64_t item) const {
@@ -190,21 +190,21 @@ struct GatherTaps {
 
 // ---- inputGrad of linear modes -----------------------------------------------------------------
 
-// The weights of a point: along x, y (and z), of the pixel before it and the one behind it.
+// A point's weights along x, y (and z): for the pixel before the point and the pixel behind it.
 template <class F, int kAxes>
 struct CellWeights {
   Pack<F, 2> axis[kAxes];
 };
 
-// Along each axis an image has one more cell than pixels: the first cell lies before the first
-// pixel.
+// Returns a cell's number. Along each axis an image has one cell more than pixels: cell 0 lies
+// before pixel 0.
 template <int kAxes>
 PORTACL_DEVICE int64_t CellOf(const Geometry& g, int64_t image, int64_t z, int64_t y, int64_t x) {
   const int64_t planes = kAxes == 3 ? g.d + 1 : 1;
   return ((image * planes + z) * (g.h + 1) + y) * (g.w + 1) + x;
 }
 
-// Lists a point under its cell; items are points of some images.
+// Lists each point under its cell. The items are the points of some images.
 template <class T, int kAxes>
 struct ListPoints {
   using F = ComputeType<T>;
@@ -215,7 +215,7 @@ struct ListPoints {
   Lists lists;
   CellWeights<F, kAxes>* weights;
 
-  // The cell along an axis: one of its two pixels is inside. -1 if no pixel is touched.
+  // Returns the cell on an axis if one of its two pixels is inside, else -1.
   PORTACL_DEVICE static int64_t Cell(const AxisTaps<F, 2>& taps) {
     return taps.index[0] >= 0 ? taps.index[0] + 1 : taps.index[1];
   }
@@ -242,7 +242,7 @@ struct ListPoints {
   }
 };
 
-// Pixels of the images; c counts groups of channels.
+// Sums pixels of the images by lists of cells. item.c counts groups of channels.
 template <class T, int kAxes, int kGroup>
 struct GatherCells {
   using F = ComputeType<T>;
@@ -254,13 +254,13 @@ struct GatherCells {
   const uint32_t* entries;
   const CellWeights<F, kAxes>* weights;
   Gradients<T> gradients;
-  T* input_grad;  // of the first image
+  T* input_grad;  // points to the first image
   Strides to;
 
   PORTACL_DEVICE void operator()(int64_t item) const {
     Place at = items.At(item);
-    // Bits 0, 1, 2 of a cell's number: whether the pixel is the one behind it along x, y, z.
-    uint32_t head[kCells];  // the cell's next point
+    // Bit 0, 1 or 2 of a cell's number is set if the pixel lies behind the cell along x, y or z.
+    uint32_t head[kCells];  // per cell: its next point
     uint32_t next[kCells];
     uint32_t end[kCells];
     int lists = 0;
@@ -293,7 +293,7 @@ struct GatherCells {
       }
       sums.Add(weight, gradients.At(point, at.n, at.c), gradients.stride.c, left);
     };
-    if (lists == 1) {  // many points in one cell: loads go ahead of sums
+    if (lists == 1) {  // many points in one cell: loads run ahead of sums
       PORTACL_UNROLL_BY_4
       for (uint32_t i = only_begin; i < only_end; ++i) add(entries[i], only);
     }
@@ -325,7 +325,7 @@ struct Slope {
   F x, y, z;
 };
 
-// In one plane: the slopes along x and y, and the value.
+// Returns one plane's slopes along x and y, and its value.
 template <class F>
 PORTACL_DEVICE Slope<F> PlaneSlope(const F (&v)[2][2], const AxisTaps<F, 2>& x,
                                    const AxisTaps<F, 2>& y) {
@@ -381,19 +381,19 @@ PORTACL_DEVICE Slope<F> Across(const Slope<F> (&planes)[4], const AxisTaps<F, 4>
   return slope;
 }
 
-// Blocks of 16 channels of each point: their sums are added to gridGrad at once, or stored
-// separately for AddBlocks.
+// Sums blocks of 16 channels of each point. Adds the sums to gridGrad at once, or (kApart) stores
+// them for AddBlocks.
 template <class T, int kAxes, int kTaps, bool kApart>
 struct SumBlocks {
   using F = ComputeType<T>;
   static constexpr int kPlanes = kAxes == 3 ? kTaps : 1;
-  Items items;  // points; apart: c counts the blocks
+  Items items;  // points; with kApart, item.c counts blocks
   Geometry g;
   const T* grad_output;
   const T* input;
   const T* grid;
   T* grid_grad;
-  F* apart;  // kAxes sums an item
+  F* apart;  // kAxes sums per item
   Strides output_stride;
   Strides from;
   Strides to;
@@ -436,7 +436,7 @@ struct SumBlocks {
       y.template Add<kStep>(i, lane.y);
       if (kAxes == 3) z.template Add<kStep>(i, lane.z);
     };
-    if constexpr (kStep > 1 && kTaps == 2) {  // loads go ahead of sums
+    if constexpr (kStep > 1 && kTaps == 2) {  // loads run ahead of sums
       PORTACL_UNROLL
       for (int i = 0; i < Tree<F>::kLanes; i += kStep) add(i);
     } else {
@@ -483,7 +483,7 @@ struct SumBlocks {
   }
 };
 
-// Adds up the sums that SumBlocks kept apart. Points that cannot be used have their result already.
+// Adds up the sums that SumBlocks stored. Unusable points have their results already.
 template <class T, int kAxes, int kTaps>
 struct AddBlocks {
   using F = ComputeType<T>;
@@ -523,33 +523,33 @@ struct Zero {
 // ---- the plan ----------------------------------------------------------------------------------
 
 struct Plan : base::PathPlan<std::monostate> {
-  // inputGrad: images that are made at a time.
+  // inputGrad: how many images are computed at a time.
   int64_t images = 0;
-  // Tile by tile, and the parts of the workspace in bytes.
+  // With tiles: the parts of the workspace in bytes.
   bool tiles = false;
   uint64_t positions = 0;
   uint64_t pixels = 0;
   uint64_t runs = 0;
   uint64_t stretches = 0;
-  // By lists: the parts of the workspace in bytes.
-  int64_t keys = 0;    // of an image
-  uint64_t array = 0;  // of keys, ranks or entries
+  // With lists: the parts of the workspace in bytes.
+  int64_t keys = 0;    // keys of an image
+  uint64_t array = 0;  // of each array of keys, ranks or entries
   uint64_t weights = 0;
-  uint64_t lists = 0;  // of counts or starts
+  uint64_t lists = 0;  // of each array of counts or starts
   uint64_t longs = 0;
-  uint64_t scratch = 0;  // of the scan
-  // gridGrad: 0, or how many blocks of channels a point has that are summed apart.
+  uint64_t scratch = 0;  // for the scan
+  // gridGrad: how many blocks of channels a point has that are summed apart; 0: none.
   int64_t blocks = 0;
 };
 
-// The list of an image: its entries and keys.
+// The size of an image's lists: entries and keys.
 struct Listing {
   int64_t entries = 0;
   int64_t keys = 0;
-  uint64_t weight = 0;  // bytes an entry
+  uint64_t weight = 0;  // bytes per entry
 };
 
-// False if the numbers do not fit.
+// Returns false if a number is too large.
 bool ListingOf(const Geometry& g, int axes, int64_t taps, uint64_t element, Listing* listing) {
   const bool cells = taps == 2;
   const int64_t more = cells ? 1 : 0;
@@ -563,9 +563,9 @@ bool ListingOf(const Geometry& g, int axes, int64_t taps, uint64_t element, List
          base::CheckedMul(listing->entries, all_taps, &listing->entries);
 }
 
-constexpr int64_t kEnough = Threshold(int64_t{1} << 24, 1000);  // entries for all of a GPU
+constexpr int64_t kEnough = Threshold(int64_t{1} << 24, 1000);  // entries that fill a GPU
 
-// Tiles of an image.
+// The number of tile columns and tile rows of an image.
 int64_t ColumnsOfTiles(const Geometry& g) { return (g.w + kTileWidth - 1) / kTileWidth; }
 int64_t RowsOfTiles(const Geometry& g) { return (g.h + kTileHeight - 1) / kTileHeight; }
 
@@ -574,17 +574,17 @@ int64_t StretchesOf(const Geometry& g) {
   return (g.points() + kPoints - 1) / kPoints;
 }
 
-// Whether the points of an image lie one behind the other in a tensor.
+// Returns true if the points of an image are evenly spaced in the tensor.
 bool IsPlain(const Geometry& g, const Strides& from) {
   return from.h == g.ow * from.w && (g.od == 1 || from.d == g.oh * from.h);
 }
 
-// True if images of few channels are computed tile by tile. There must be few tiles: if
-// successive points lie far apart, as in a grid of one row or column, each tile looks at all points.
-// Many points on few tiles would leave most of a GPU idle. False: by lists.
+// Returns true if an image is computed tile by tile, which needs few channels and few tiles. If
+// successive points lie far apart, as in a grid of one row or column, each tile looks at all
+// points. Many points on few tiles would leave most of a GPU idle. Otherwise lists are used.
 bool PlanTiles(const Geometry& g, int64_t taps, uint64_t element, Plan* plan) {
   constexpr int64_t kPoints = int64_t{1} << 26;
-  const int64_t most = taps == 4 ? Threshold(2048, 6) : Threshold(256, 4);  // tiles of an image
+  const int64_t most = taps == 4 ? Threshold(2048, 6) : Threshold(256, 4);  // tiles per image
   if (g.c > kTileChannels || std::max(g.h, g.w) > Pixel::kMostExtent || g.oh == 1 || g.ow == 1 ||
       std::max(g.oh, g.ow) > kPoints || g.points() > kPoints) {
     return false;
@@ -606,8 +606,8 @@ bool PlanTiles(const Geometry& g, int64_t taps, uint64_t element, Plan* plan) {
 }
 
 bool PlanInputGrad(const Geometry& g, int axes, int64_t taps, uint64_t element, Plan* plan) {
-  constexpr int64_t kMost = INT32_MAX / 2;      // entries, or keys, at a time
-  constexpr int64_t kExact = int64_t{1} << 23;  // extents with places that are exact in float
+  constexpr int64_t kMost = INT32_MAX / 2;      // entries or keys at a time
+  constexpr int64_t kExact = int64_t{1} << 23;  // up to this extent a float holds places exactly
   Listing one;
   if (!ListingOf(g, axes, taps, element, &one) || one.entries > kMost || one.keys > kMost) {
     return false;
@@ -660,7 +660,7 @@ std::optional<Plan> MakePlan(const Params& p, std::string_view) {
   return plan;
 }
 
-// Takes parts of the workspace one behind the other.
+// Divides a workspace into parts, one behind the other.
 class Parts {
  public:
   explicit Parts(void* workspace) : next_(static_cast<char*>(workspace)) {}
@@ -675,7 +675,7 @@ class Parts {
   char* next_;
 };
 
-// inputGrad of the images from `first` on, tile by tile.
+// Computes inputGrad of the images from `first` on, tile by tile.
 template <class T, int kTaps, class Params>
 void RunTiles(const Params& p, const Geometry& g, const Plan& plan, void* workspace, int64_t first,
               int64_t images) {
@@ -716,7 +716,7 @@ void RunTiles(const Params& p, const Geometry& g, const Plan& plan, void* worksp
   }
 }
 
-// inputGrad of the images from `first` on, by lists of all of their points or taps.
+// Computes inputGrad of the images from `first` on, by lists of all their points or taps.
 template <class T, int kTaps, class Params>
 void RunLists(const Params& p, const Geometry& g, const Plan& plan, void* workspace, int64_t first,
               int64_t images) {
@@ -774,7 +774,7 @@ void RunLists(const Params& p, const Geometry& g, const Plan& plan, void* worksp
   if (group > 4) {
     gather(std::integral_constant<int, 8>());
   } else if (group > 1) {
-    gather(std::integral_constant<int, 3>());  // as many as pictures have
+    gather(std::integral_constant<int, 3>());  // usual images have 3 channels
   } else {
     gather(std::integral_constant<int, 1>());
   }

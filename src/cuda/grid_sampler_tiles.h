@@ -1,8 +1,8 @@
-// inputGrad of images with few channels, tile by tile: no list of all points is made. Consecutive
-// points are runs, consecutive runs are stretches, and both know the rectangle of pixels that they
-// lie in. A block of threads owns a tile of pixels. It takes the points of the runs that may touch
-// the tile and lists their taps by pixel in shared memory. It sorts each list and adds it up. If
-// there are more points than fit, it does this several times, in the order of the points.
+// inputGrad of images with few channels, tile by tile, without a list of all points. A run is some
+// consecutive points, a stretch some consecutive runs; both have a rectangle around their points. A
+// block of threads owns a tile of pixels. It takes the points of runs that may touch the tile, and
+// lists their taps by pixel in shared memory. It sorts each list and adds it up. If there are too
+// many points, it does this several times, in the order of the points.
 #ifndef PORTACL_CUDA_GRID_SAMPLER_TILES_H_
 #define PORTACL_CUDA_GRID_SAMPLER_TILES_H_
 
@@ -19,7 +19,7 @@
 
 namespace portacl::cuda {
 
-// The smallest one around the pixels that some points lie in, edges included.
+// The smallest rectangle around the pixels in which some points lie, edges included.
 struct Rectangle {
   int32_t left = std::numeric_limits<int32_t>::max();
   int32_t top = std::numeric_limits<int32_t>::max();
@@ -34,17 +34,17 @@ struct Rectangle {
   }
 };
 
-inline constexpr uint32_t kRun = static_cast<uint32_t>(Threshold(32, 4));      // points
-inline constexpr uint32_t kStretch = static_cast<uint32_t>(Threshold(32, 3));  // runs
+inline constexpr uint32_t kRun = static_cast<uint32_t>(Threshold(32, 4));      // points per run
+inline constexpr uint32_t kStretch = static_cast<uint32_t>(Threshold(32, 3));  // runs per stretch
 inline constexpr int32_t kTileHeight = 8;
 inline constexpr int32_t kTileWidth = static_cast<int32_t>(Block::kThreads) / kTileHeight;
-inline constexpr int64_t kTileChannels = 4;  // at most
+inline constexpr int64_t kTileChannels = 4;  // largest number of channels
 
 // ---- runs --------------------------------------------------------------------------------------
 
 #if defined(__CUDACC__)
 
-// A thread a point: body(number) gives its rectangle. A block makes a stretch, a warp a run.
+// A thread per point: body(number) returns its rectangle. A warp makes a run, a block a stretch.
 template <class Body>
 __global__ void __launch_bounds__(kRun* kStretch)
     RunStretches(const Body body, uint32_t points, uint32_t stretches, Rectangle* of_runs,
@@ -106,15 +106,15 @@ void LaunchStretches(int64_t images, uint32_t points, uint32_t stretches, const 
 
 #endif
 
-// A point that touches a tile lies at most this many pixels before its first pixel, and behind its
-// last pixel. A bicubic tap is up to two pixels from its point, even after reflection. The third
-// pixel before is for coordinates that reflection rounds to just below a pixel.
+// A point that touches a tile lies at most this many pixels before the tile's first pixel or behind
+// its last pixel. A bicubic tap is up to two pixels from its point, even after reflection. The
+// third pixel before covers coordinates that reflection rounds to just below a pixel.
 template <int kTaps>
 inline constexpr int32_t kBefore = kTaps == 4 ? 3 : 1;
 template <int kTaps>
 inline constexpr int32_t kBehind = kTaps == 4 ? 2 : 0;
 
-// The pixel along an axis at or behind which a point lies; far outside if it touches none.
+// Returns the last pixel at or before a point on an axis; a number far outside if it touches none.
 template <int kTaps, class F>
 PORTACL_DEVICE int32_t PixelOf(F at, const AxisRule& rule) {
   constexpr int32_t kFar = 8;
@@ -129,7 +129,7 @@ PORTACL_DEVICE int32_t PixelOf(F at, const AxisRule& rule) {
   return static_cast<int32_t>(at < last ? Floor(at) : last);
 }
 
-// A pixel, or one a little outside, in a word.
+// A pixel, perhaps a little outside the image, packed into a word.
 struct Pixel {
   static constexpr int32_t kShift = 8;
   static constexpr int64_t kMostExtent = 60000;
@@ -146,12 +146,12 @@ struct Pixel {
   }
 };
 
-// Locates points, and notes where: in pixels, padded for linear and nearest.
+// Locates points and stores their positions in pixels, padded for linear and nearest.
 template <class T, int kTaps>
 struct LocatePoints {
   using F = ComputeType<T>;
-  Items items;    // points of some images
-  int64_t first;  // of these images
+  Items items;    // the points of some images
+  int64_t first;  // number of the first image
   Geometry g;
   const T* grid;
   Pack<F, 2>* positions;
@@ -168,7 +168,7 @@ struct LocatePoints {
     pixels[item] = Pixel::kNone;
     if (x.unusable || y.unusable || x.outside || y.outside) return {};
     if (kTaps == 4 && g.x.padding == Padding::kReflection) {
-      // Where rounding moves taps by pixels before they are reflected.
+      // So far out, rounding moves taps by pixels before they are reflected.
       constexpr F kFar = 1 << 20;
       if (Abs(x.at) > kFar || Abs(y.at) > kFar) {
         pixels[item] = Pixel::kAnywhere;
@@ -188,19 +188,19 @@ struct LocatePoints {
 
 // ---- tiles -------------------------------------------------------------------------------------
 
-// A thread owns a pixel, and kChannels channels of it, which are all.
+// Each thread owns a pixel with all of its kChannels channels.
 template <class T, int kTaps, int kChannels>
 struct GatherTile {
   using F = ComputeType<T>;
   static constexpr int32_t kHeight = kTileHeight;
   static constexpr int32_t kWidth = kTileWidth;
-  static constexpr uint32_t kLog = kTaps == 1 ? 0 : (kTaps == 2 ? 2 : 4);  // of a point's taps
-  // Points that are listed at a time, and that are waiting to be listed.
+  static constexpr uint32_t kLog = kTaps == 1 ? 0 : (kTaps == 2 ? 2 : 4);  // log2 of a point's taps
+  // How many points are listed at a time, and how many wait for it.
   static constexpr uint32_t kMost = static_cast<uint32_t>(Threshold(512, 5));
   static constexpr uint32_t kWaiting = kMost + Block::kMost;
-  static constexpr uint32_t kMostSorted = static_cast<uint32_t>(Threshold(256, 12));  // of a list
-  // Points are listed by parts of the threads, one part after the other. Only points that one part
-  // lists at a time come in any order.
+  static constexpr uint32_t kMostSorted = static_cast<uint32_t>(Threshold(256, 12));  // per list
+  // The threads list points in parts, one part after the other. Only points that one part lists at
+  // a time may come in any order.
   static constexpr uint32_t kParts = 8;
   static constexpr uint32_t kLanes = Block::kThreads / kParts;
 
@@ -210,23 +210,23 @@ struct GatherTile {
     uint32_t runs[Block::kMost];
     uint32_t points[kWaiting];
     Pack<F, 2> positions[kMost];
-    uint32_t begins[Block::kThreads];        // of the pixels' lists
-    uint32_t ends[kParts][Block::kThreads];  // the end of each part's list
-    uint16_t entries[kMost << kLog];         // which of the points, and the number of the tap
+    uint32_t begins[Block::kThreads];        // where each pixel's list begins
+    uint32_t ends[kParts][Block::kThreads];  // where each part's entries of the list end
+    uint16_t entries[kMost << kLog];         // the point's index and the tap's number
   };
 
   Geometry g;
-  uint32_t points;  // of an image
+  uint32_t points;  // points per image
   uint32_t stretches;
-  uint32_t columns;  // tiles
+  uint32_t columns;  // tiles per row
   uint32_t rows;
   const Pack<F, 2>* positions;
   const uint32_t* pixels;
   const Rectangle* of_runs;
   const Rectangle* of_stretches;
-  const T* grad_output;  // of the first image
-  Strides from;          // its points lie from.w apart, one behind the other
-  T* input_grad;         // of the first image
+  const T* grad_output;  // points to the first image
+  Strides from;          // consecutive points are from.w apart
+  T* input_grad;         // points to the first image
   Strides to;
 
   struct Sums {
@@ -234,7 +234,7 @@ struct GatherTile {
   };
   using Own = Block::Own<Sums>;
 
-  // The place where a block works, and the data that it reads there.
+  // The tile of a block, and the data that the block reads for it.
   struct Tile {
     int64_t image;
     int32_t left;
@@ -253,15 +253,15 @@ struct GatherTile {
 
   PORTACL_DEVICE static uint32_t Least(uint32_t a, uint32_t b) { return a < b ? a : b; }
 
-  // The pixel of tap i along an axis.
+  // Returns the pixel of tap i on an axis.
   PORTACL_DEVICE static int32_t PixelOfTap(F at, int i, const AxisRule& rule) {
     if (kTaps == 1) return static_cast<int32_t>(RoundToEven(at));
     if (kTaps == 2) return static_cast<int32_t>(Floor(at)) + i;
     return static_cast<int32_t>(ref::CubicTap(Floor(at), i, rule));
   }
 
-  // visit(pixel of the tile, number of the tap) for each tap in the tile. The last tap comes first.
-  // So among neighbouring points a pixel mostly sees the first point first.
+  // Calls visit(pixel of the tile, tap's number) for each tap in the tile, the last tap first. So
+  // if neighbouring points touch a pixel, it mostly sees the first point first.
   template <class Visit>
   PORTACL_DEVICE void ForTaps(const Tile& tile, const Pack<F, 2>& position,
                               const Visit& visit) const {
@@ -280,7 +280,7 @@ struct GatherTile {
     }
   }
 
-  // visit(part, i) for the thread's share of `count` points.
+  // Calls visit(part, i) for the thread's share of `count` points.
   template <class Visit>
   PORTACL_DEVICE static void ForPoints(uint32_t thread, uint32_t count, const Visit& visit) {
     const uint32_t part = thread / kLanes;
@@ -310,8 +310,8 @@ struct GatherTile {
     }
   }
 
-  // The same for a pixel with many taps of each point, such as a corner. Sorting its list would
-  // take longer than looking at all points in order.
+  // Adds up a pixel with many taps of each point, such as a corner. Sorting its list would take
+  // longer than looking at all points in order.
   PORTACL_DEVICE void AddInOrder(const Tile& tile, const uint32_t* some, uint32_t count,
                                  const Shared& shared, int32_t pixel, Sums* sums) const {
     const int32_t x = tile.left + pixel % kWidth;
@@ -386,7 +386,7 @@ struct GatherTile {
     *waiting = 0;
   }
 
-  // The points of `count` stretches of an image, in order.
+  // Adds up the points of `count` stretches of an image, in order.
   PORTACL_DEVICE void AddStretches(const Block& block, const Tile& tile, const uint32_t* some,
                                    uint32_t count, uint32_t* waiting, Own* own,
                                    Shared* shared) const {

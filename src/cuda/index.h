@@ -1,4 +1,4 @@
-// From the number of an item to its place in a tensor.
+// Converts the number of an item to its place in a tensor.
 #ifndef PORTACL_CUDA_INDEX_H_
 #define PORTACL_CUDA_INDEX_H_
 
@@ -10,7 +10,7 @@
 
 namespace portacl::cuda {
 
-// Division of numbers below 2^31 by a constant, without dividing.
+// Divides numbers below 2^31 by a constant, without a division.
 class Divisor {
  public:
   Divisor() = default;
@@ -22,7 +22,7 @@ class Divisor {
     factor_ = static_cast<uint32_t>(((uint64_t{1} << (31 + log)) + divisor - 1) / divisor);
     shift_ = static_cast<uint32_t>(log - 1);
   }
-  // The quotient; the rest into `rest`.
+  // Returns the quotient; writes the remainder to `rest`.
   PORTACL_DEVICE int64_t Split(int64_t number, bool small, int64_t* rest) const {
     if (!small) {
       const int64_t quotient = number / by_;
@@ -45,7 +45,7 @@ class Divisor {
   }
 
   int64_t by_ = 1;
-  uint32_t factor_ = 0;  // 0: by 1
+  uint32_t factor_ = 0;  // 0: divides by 1
   uint32_t shift_ = 0;
 };
 
@@ -53,7 +53,7 @@ struct Place {
   int64_t n, c, d, h, w;
 };
 
-// Items of (n, c, d, h, w), each once. w is fastest; c if the tensor's channels lie side by
+// Visits each item of (n, c, d, h, w) once. w is fastest, or c if the tensor's channels lie side by
 // side.
 class Items {
  public:
@@ -86,7 +86,7 @@ class Items {
   Divisor c_, d_, h_, w_;
 };
 
-// Strides of (n, c, d, h, w), in elements.
+// The strides of (n, c, d, h, w), in elements.
 struct Strides {
   int64_t n, c, d, h, w;
   PORTACL_DEVICE int64_t operator()(const Place& at) const {
@@ -94,12 +94,12 @@ struct Strides {
   }
 };
 
-// From strides of (n, c, h, w) and of (n, c, d, h, w).
+// Makes Strides from the strides of (n, c, h, w) or of (n, c, d, h, w).
 inline Strides StridesOf(const std::array<int64_t, 4>& s) { return {s[0], s[1], 0, s[2], s[3]}; }
 inline Strides StridesOf(const std::array<int64_t, 5>& s) { return {s[0], s[1], s[2], s[3], s[4]}; }
 
-// Whether rows of `width` elements of T, from `address` on, can be read or written kCount elements
-// at a time.
+// Returns true if rows of `width` elements at `address` can be read or written in packs of kCount
+// elements.
 template <class T, int kCount = kPack<T>>
 bool PacksFit(const void* address, const Strides& strides, int64_t width) {
   constexpr uintptr_t kBytes = kCount * sizeof(T);
@@ -110,7 +110,7 @@ bool PacksFit(const void* address, const Strides& strides, int64_t width) {
   return true;
 }
 
-// Whether a pixel's channels lie side by side, and its neighbours' channels behind them.
+// Returns true if channels lie side by side within a pixel, and pixels follow each other.
 inline bool ChannelsFastest(const Strides& strides, int64_t channels) {
   return channels > 1 && strides.c == 1 && strides.w != 1;
 }

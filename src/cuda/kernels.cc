@@ -1,4 +1,4 @@
-// The backend's planning functions as entries of the lists of kernels.
+// Makes entries for the lists of kernels from the backend's planning functions.
 #include "cuda/kernels.h"
 
 #include "base/per_thread.h"

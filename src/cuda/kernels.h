@@ -1,4 +1,4 @@
-// The kernel "cuda" of each kind of parameters.
+// The kernel "cuda" for each kind of parameters.
 #ifndef PORTACL_CUDA_KERNELS_H_
 #define PORTACL_CUDA_KERNELS_H_
 
@@ -7,7 +7,7 @@
 
 namespace portacl::cuda {
 
-// Null: no kernel for these parameters.
+// Returns null if the GPU has no kernel for these parameters.
 template <class Params>
 const base::Kernel<Params>* KernelFor() {
   return nullptr;

@@ -22,7 +22,7 @@ struct Library {
   std::string why;
 };
 
-// PORTACL_CUDA_LIBRARY, or the file beside this library.
+// Returns PORTACL_CUDA_LIBRARY, or the file beside this library.
 std::string FileName() {
   const char* const set = base::settings::CudaLibrary();
   if (*set != '\0') return access(set, F_OK) == 0 ? std::filesystem::absolute(set).string() : set;
@@ -77,7 +77,7 @@ int32_t DeviceCount() {
 std::string WhyNone() {
   const Library& library = Loaded();
   if (library.backend == nullptr || library.backend->device_count() > 0) return library.why;
-  const char* const why = library.backend->unavailable();  // in a forked child
+  const char* const why = library.backend->unavailable();  // not null in a forked child
   return why == nullptr ? "CUDA finds no GPU" : why;
 }
 

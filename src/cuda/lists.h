@@ -1,5 +1,5 @@
-// Putting entries into lists: counting, summing counts, sorting entries that were placed in any
-// order.
+// Puts entries into lists: counts entries, sums the counts, and sorts entries that were placed in
+// any order.
 #ifndef PORTACL_CUDA_LISTS_H_
 #define PORTACL_CUDA_LISTS_H_
 
@@ -17,7 +17,7 @@
 
 namespace portacl::cuda {
 
-// The old value. Which of several threads comes first is open: results must not depend on it.
+// Adds 1 and returns the old value. The order of threads is open, so results must not depend on it.
 PORTACL_DEVICE inline uint32_t AddOne(uint32_t* to) {
 #if defined(__CUDA_ARCH__)
   return atomicAdd(to, 1u);
@@ -26,7 +26,7 @@ PORTACL_DEVICE inline uint32_t AddOne(uint32_t* to) {
 #endif
 }
 
-// Sorts entries[begin] to entries[end - 1], which are few or nearly in order.
+// Sorts entries[begin] to entries[end - 1]. Fast for few entries or entries nearly in order.
 template <class T>
 PORTACL_DEVICE void SortInOrder(T* entries, uint32_t begin, uint32_t end) {
   for (uint32_t i = begin + 1; i < end; ++i) {
@@ -39,7 +39,7 @@ PORTACL_DEVICE void SortInOrder(T* entries, uint32_t begin, uint32_t end) {
 
 #if defined(__CUDACC__)
 
-// Sums of all counts before each: `to` may be read up to `count`.
+// Scan() makes each result the sum of all counts before it. ScanScratch(): the bytes it needs.
 inline uint64_t ScanScratch(int64_t count) {
   size_t bytes = 0;
   uint32_t* const none = nullptr;
@@ -53,8 +53,8 @@ inline void Scan(const uint32_t* from, uint32_t* to, int64_t count, void* scratc
 
 inline constexpr int kSortBlock = 512;  // threads
 
-// A block sorts one list at a time, by Batcher's network with all comparisons ascending. So entries
-// behind the list's end stay there.
+// Each block sorts one list at a time by Batcher's network, in which all comparisons ascend. So
+// padding behind the list's end stays there.
 static __global__ void __launch_bounds__(kSortBlock)
     SortLists(const uint32_t* lists, const uint32_t* number, const uint32_t* starts,
               uint32_t* entries) {
@@ -62,7 +62,7 @@ static __global__ void __launch_bounds__(kSortBlock)
     uint32_t* const list = entries + starts[lists[at]];
     const uint32_t size = starts[lists[at] + 1] - starts[lists[at]];
     const auto pass = [&](uint32_t mask, uint32_t half) {
-      // Pairs (low, low ^ mask); the bit `half` tells low from high.
+      // A pair is (low, low ^ mask). The bit `half` tells low from high.
       for (uint32_t pair = threadIdx.x; pair < size; pair += kSortBlock) {
         const uint32_t high = pair ^ mask;
         if ((pair & half) != 0 || high >= size || list[pair] <= list[high]) continue;
@@ -79,7 +79,7 @@ static __global__ void __launch_bounds__(kSortBlock)
   }
 }
 
-// Sorts the lists with the numbers lists[0] to lists[*number - 1]; list i has the entries starts[i]
+// Sorts the lists with the numbers lists[0] to lists[*number - 1]. List i has the entries starts[i]
 // to starts[i + 1] - 1.
 inline void SortListed(const uint32_t* lists, const uint32_t* number, const uint32_t* starts,
                        uint32_t* entries) {

@@ -1,5 +1,5 @@
-// Nearest resizing and its gradient: gathers. A thread makes one element of the result, or sixteen
-// bytes of a row.
+// Nearest resizing and its gradient, as gathers. A thread computes one element of the result, or
+// sixteen bytes of a row.
 #include "cuda/operators.h"
 
 #include <array>
@@ -21,8 +21,8 @@ Strides StridesOf(const Stride& stride, int64_t depth_stride) {
   return {stride[0], stride[1], depth_stride, stride[2], stride[3]};
 }
 
-// The source of each element of the large side. For each element of the small side, its first
-// element of the large side (and one entry more).
+// For each element of the large side: its source. For each element of the small side: its first
+// element on the large side, with one entry more at the end.
 std::vector<int32_t> SourcesOf(const ops::NearestAxis& axis) {
   std::vector<int32_t> sources(static_cast<size_t>(axis.out));
   for (int64_t i = 0; i < axis.in; ++i) {

@@ -1,4 +1,4 @@
-// The planning functions that the files of this backend define.
+// Declares the planning functions of this backend.
 #ifndef PORTACL_CUDA_OPERATORS_H_
 #define PORTACL_CUDA_OPERATORS_H_
 

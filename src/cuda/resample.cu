@@ -1,7 +1,6 @@
 // Linear, cubic and antialiased resizing and their gradients: weighted sums over tables, along the
 // axes in the order of ops/resample_params.h. If a result has few taps, one thread computes it from
-// all of them. Otherwise each axis is a separate launch, and sums between the axes are in the
-// workspace.
+// all of them. Otherwise each axis is a launch, and sums between the axes are in the workspace.
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -23,16 +22,16 @@ using Params = ops::ResampleParams;
 
 constexpr size_t kAxes = 3;  // d, h, w
 
-// A ResampleAxis in the device's memory. `source` has Plan::most entries for each destination: the
-// taps, then -1. If `most` is 0, it has the taps of all destinations, and `start` tells them apart.
+// A ResampleAxis in the device's memory. `source` has Plan::most entries per destination: the taps,
+// then -1. If `most` is 0, it has all destinations' taps, and `start` says where each begins.
 template <class F>
 struct Axis {
-  const int32_t* source;  // null: the identity
+  const int32_t* source;  // null: identity
   const F* weight;
   const int32_t* start;
 };
 
-// The values of kCount channels at one place, or of one.
+// The values of kCount channels (or of one) at one place.
 template <class F, int kCount>
 struct Values {
   F v[kCount];
@@ -52,7 +51,7 @@ PORTACL_DEVICE void Add(F weight, const Values<F, kCount>& values, Values<F, kCo
   for (int i = 0; i < kCount; ++i) sum->v[i] = Fma(weight, values.v[i], sum->v[i]);
 }
 
-// The taps of one destination of an axis, kMost at most: in registers.
+// The taps of one destination on an axis, in registers; at most kMost.
 template <class F, int kMost>
 struct Taps {
   bool identity;
@@ -67,7 +66,7 @@ struct Taps {
     weight = reinterpret_cast<const Pack<F, kMost>*>(axis.weight)[o];
   }
 
-  // The sum of inner(source). Its first step is a product if `first` is -0.
+  // Returns the sum of weight * inner(source). If `first` is -0, the first step is a product.
   template <int kCount, class Inner>
   PORTACL_DEVICE Values<F, kCount> Sum(F first, const Inner& inner) const {
     if (identity) return inner(destination);
@@ -83,7 +82,7 @@ struct Taps {
   }
 };
 
-// The same for any number of taps.
+// Like the template above, for any number of taps.
 template <class F>
 struct Taps<F, 0> {
   const Axis<F>& axis;
@@ -105,8 +104,8 @@ struct Taps<F, 0> {
   }
 };
 
-// A thread makes kWidth elements of a row, or kChannels channels of a pixel that lie side by side.
-// One of the two numbers is 1.
+// All axes at once. A thread computes kWidth elements of a row, or kChannels channels of a pixel
+// that lie side by side. One of the two numbers is 1.
 template <class T, int kWidth, int kChannels, bool kBackward, int kMost>
 struct AllAxes {
   using F = ComputeType<T>;
@@ -163,12 +162,12 @@ struct AllAxes {
   }
 };
 
-// One axis. A thread makes kWidth elements with the same taps: in a row or, along w, one in each of
-// kWidth rows.
+// One axis. A thread computes kWidth elements with the same taps: elements of a row or, along w,
+// one element in each of kWidth rows.
 template <class From, class To, class F, int kWidth>
 struct OneAxis {
   Items items;
-  int along;  // 0, 1, 2: d, h, w
+  int along;  // the axis: 0, 1, 2 for d, h, w
   Axis<F> axis;
   F first;
   const From* from;
@@ -215,7 +214,7 @@ struct AxisTable {
   }
 };
 
-// The axes that are no identity, in the order of their sums: 0, 1, 2 are d, h, w.
+// Returns the axes that are not the identity, in the order of summation; 0, 1, 2 are d, h, w.
 std::vector<int> OrderOf(const Params& p) {
   std::vector<int> order;
   if (!p.d.identity) order.push_back(0);
@@ -229,8 +228,8 @@ struct Plan : base::PathPlan<std::monostate> {
   std::array<AxisTable, kAxes> tables;
   std::vector<int> order;
   bool axis_by_axis = false;
-  int most = 0;  // taps of a destination along any axis, if a thread holds them: 2 or 4
-  std::array<uint64_t, 2> between{};  // bytes of the first sums and of the second
+  int most = 0;  // most taps of a destination if a thread holds them: 2 or 4, else 0
+  std::array<uint64_t, 2> between{};  // bytes of the first and second sums
 };
 
 template <class F>
@@ -266,7 +265,7 @@ AxisTable TableOf(const ops::ResampleAxis& axis, bool doubles, int stride) {
   return table;
 }
 
-// Extents of the tensor after `steps` of the plan's axes.
+// Returns the tensor's extents after `steps` axes of the plan.
 Place ExtentsAfter(const Params& p, const std::vector<int>& order, size_t steps) {
   Place extents = {p.n, p.c, p.d.from, p.h.from, p.w.from};
   for (size_t i = 0; i < steps; ++i) {
@@ -287,7 +286,7 @@ bool BytesOf(const Place& e, uint64_t element, uint64_t* bytes) {
 }
 
 std::optional<Plan> MakePlan(const Params& p, std::string_view) {
-  const double most_taps = p.backward ? 64 : 16;  // that a thread adds up by itself
+  const double most_taps = p.backward ? 64 : 16;  // taps that one thread adds up
   double taps = 1;
   int64_t most = 0;
   for (const auto* axis : {&p.d, &p.h, &p.w}) {
@@ -326,7 +325,7 @@ Strides ContiguousOf(const Place& e, bool channels_fastest) {
   return {e.w * e.h * e.d * e.c, e.w * e.h * e.d, e.w * e.h, e.w, 1};
 }
 
-// Elements that a thread makes side by side.
+// How many elements a thread computes side by side.
 template <class T>
 inline constexpr int kSide = kPack<T> < 4 ? kPack<T> : 4;
 
@@ -342,7 +341,7 @@ void RunDirect(const Params& p, const Plan& plan) {
                             static_cast<T*>(p.output), StridesOf(p.input_stride), to});
 }
 
-// Whether kSide<T> channels of every pixel can be read or written at once.
+// Returns true if kSide<T> channels of every pixel can be read or written at once.
 template <class T>
 bool ChannelsFit(const void* address, Strides strides, int64_t channels) {
   std::swap(strides.c, strides.w);
