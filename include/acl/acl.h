@@ -1,7 +1,7 @@
 /**
  * @file
- * The whole ACL interface in one header: base types, runtime and operators by name, and the
- * functions that begin and end a program's use of the library.
+ * The whole ACL interface in one header: base types, runtime, operators by name, and the functions
+ * that begin and end a program's use of the library.
  *
  * Thread-safety: all functions may be called from any thread; aclInit() and aclFinalize() act on
  * the whole process.
@@ -29,12 +29,12 @@ extern "C" {
 /** Properties for aclGetCannAttribute(). */
 typedef enum aclCannAttr {
   ACL_CANN_ATTR_UNDEFINED = -1,
-  ACL_CANN_ATTR_INF_NAN = 0, /**< infinities and NaN are computed with */
+  ACL_CANN_ATTR_INF_NAN = 0, /**< arithmetic has infinities and NaN */
   ACL_CANN_ATTR_BF16 = 1,
   ACL_CANN_ATTR_JIT_COMPILE = 2
 } aclCannAttr;
 
-/** Properties for aclGetDeviceCapability(). */
+/** Properties that aclGetDeviceCapability() can return. */
 typedef enum aclDeviceInfo {
   ACL_DEVICE_INFO_UNDEFINED = -1,
   ACL_DEVICE_INFO_AI_CORE_NUM = 0,
@@ -42,7 +42,7 @@ typedef enum aclDeviceInfo {
   ACL_DEVICE_INFO_L2_SIZE = 2
 } aclDeviceInfo;
 
-/** Packages with a version that aclsysGetCANNVersion() answers. */
+/** Packages that aclsysGetCANNVersion() knows. */
 typedef enum aclCANNPackageName {
   ACL_PKG_NAME_CANN = 0,
   ACL_PKG_NAME_RUNTIME = 1,
@@ -91,28 +91,28 @@ PORTACL_API aclError aclrtGetVersion(int32_t* majorVersion, int32_t* minorVersio
                                      int32_t* patchVersion);
 
 /**
- * The message of this thread's newest failed call: operator, parameter, its value, the expected
- * value. If no error's message waits, the message of a call that was accepted with a warning.
- * Reading clears it; a call that succeeds does not.
+ * Returns the message of this thread's newest failed call: operator, parameter, its value, the
+ * expected value. If no error waits, returns the message of a call accepted with a warning. Reading
+ * clears the message; a call that succeeds does not.
  * @return the text, owned by the library and valid until this thread's next call of the library;
  *         null if there is no message.
  */
 PORTACL_API const char* aclGetRecentErrMsg(void);
 
-/** aclFinalize() of newer interfaces, which count aclInit(); *count receives the rest: 0. */
+/** aclFinalize() of newer interfaces, which count aclInit() calls; *count is set to 0. */
 PORTACL_API aclError aclFinalizeReference(uint64_t* count);
 
-/** 1 in *value if the device has the property, else 0. */
+/** Sets *value to 1 if the device has the property, else to 0. */
 PORTACL_API aclError aclGetCannAttribute(aclCannAttr cannAttr, int32_t* value);
 
 /**
- * The properties that the device has.
- * @param[out] cannAttrList an array of the library's, not to be freed.
- * @param[out] num values in it.
+ * Lists the properties that the device has.
+ * @param[out] cannAttrList an array that the library owns; do not free it.
+ * @param[out] num number of values in the array.
  */
 PORTACL_API aclError aclGetCannAttributeList(const aclCannAttr** cannAttrList, size_t* num);
 
-/** Cores (the threads that kernels use) or bytes of cache of a device. */
+/** Returns a device's number of cores (threads that kernels use) or bytes of cache. */
 PORTACL_API aclError aclGetDeviceCapability(uint32_t deviceId, aclDeviceInfo deviceInfo,
                                             int64_t* value);
 

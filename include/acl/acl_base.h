@@ -1,7 +1,7 @@
 /**
  * @file
- * Basic types of the ACL interface: error codes, data types, formats, data buffers and tensor
- * descriptions (the two that acl_op.h works on), float16 conversion and the application log.
+ * Basic types of the ACL interface: error codes, data types and formats; data buffers and tensor
+ * descriptions (arguments of acl_op.h); float16 conversion and the application log.
  *
  * Names and numbers are the same as in the vendor's toolkit, also for programs that were compiled
  * with it. Never renumber.
@@ -39,7 +39,7 @@ typedef void* aclrtContext;
 /** An address and a length in bytes. It does not own the memory. */
 typedef struct aclDataBuffer aclDataBuffer;
 
-/** Data type, shape, format and name of a tensor, without its data. */
+/** Data type, shape, format and name of a tensor, without data. */
 typedef struct aclTensorDesc aclTensorDesc;
 
 /**
@@ -190,7 +190,7 @@ typedef enum aclFormat {
   ACL_FORMAT_UNDEFINED = -1,
   ACL_FORMAT_NCHW = 0,
   ACL_FORMAT_NHWC = 1,
-  ACL_FORMAT_ND = 2, /**< no meaning attached; read as NCL, NCHW or NCDHW by its rank */
+  ACL_FORMAT_ND = 2, /**< no meaning; by rank it is read as NCL, NCHW or NCDHW */
   ACL_FORMAT_NC1HWC0 = 3,
   ACL_FORMAT_FRACTAL_Z = 4,
   ACL_FORMAT_NC1HWC0_C04 = 12,
@@ -211,10 +211,10 @@ typedef enum aclFormat {
 
 /** Options of aclrtSetSysParamOpt() and aclrtCtxSetSysParamOpt(). */
 typedef enum aclSysParamOpt {
-  /** 1: the same bits on every run. portacl: accepted and reported back; results always are. */
+  /** 1: the same bits on every run, as portacl always gives; kept and reported back. */
   ACL_OPT_DETERMINISTIC = 0,
   ACL_OPT_ENABLE_DEBUG_KERNEL = 1,
-  ACL_OPT_STRONG_CONSISTENCY = 2 /**< as ACL_OPT_DETERMINISTIC, across batch sizes too */
+  ACL_OPT_STRONG_CONSISTENCY = 2 /**< like ACL_OPT_DETERMINISTIC, also across batch sizes */
 } aclSysParamOpt;
 
 /** Severity of a log message, lowest first. */
@@ -317,14 +317,14 @@ PORTACL_API void aclSetTensorDescName(aclTensorDesc* desc, const char* name);
 /** The name, empty if none was set. It lives until the next aclSetTensorDescName() or destroy. */
 PORTACL_API const char* aclGetTensorDescName(aclTensorDesc* desc);
 
-/** Most pairs of aclSetTensorShapeRange() for one extent: its least and its greatest value. */
+/** Numbers per extent in aclSetTensorShapeRange(): its least and its greatest value. */
 #define ACL_TENSOR_SHAPE_RANGE_NUM 2
 
 /**
  * @name How a tensor really lies in memory
  * The type, shape and format of aclCreateTensorDesc() say what a tensor means. If its memory is
- * laid out otherwise, these functions say how, and operators by name use it. portacl knows
- * layouts that are an order of the same axes (NCHW and NHWC); operators refuse others with
+ * laid out otherwise, these functions say how, and operators by name use it. portacl knows layouts
+ * with the same axes in another order (NCHW and NHWC); operators refuse other layouts with 100027.
  * 100027.
  * @return ACL_SUCCESS; 100000 for a handle that is not live or an argument out of range.
  * @{
@@ -342,11 +342,11 @@ PORTACL_API aclError aclSetTensorStorageShape(aclTensorDesc* desc, int numDims,
 PORTACL_API aclError aclSetTensorOriginFormat(aclTensorDesc* desc, aclFormat format);
 /** Replaces the shape of aclCreateTensorDesc(). */
 PORTACL_API aclError aclSetTensorOriginShape(aclTensorDesc* desc, int numDims, const int64_t* dims);
-/** Where the memory lies; an input in host memory is read when the operator is called. */
+/** Says where the memory lies. An input in host memory is read when the operator is called. */
 PORTACL_API aclError aclSetTensorPlaceMent(aclTensorDesc* desc, aclMemType memType);
 /** A constant: a copy of host data that replaces the input's buffer. */
 PORTACL_API aclError aclSetTensorConst(aclTensorDesc* desc, void* dataBuffer, size_t length);
-/** Least and greatest value of each extent, for shapes that are not known; kept, not used. */
+/** Least and greatest value of each extent, for unknown shapes. portacl keeps them without use. */
 PORTACL_API aclError aclSetTensorShapeRange(aclTensorDesc* desc, size_t dimsCount,
                                             int64_t dimsRange[][ACL_TENSOR_SHAPE_RANGE_NUM]);
 /** @} */
@@ -366,7 +366,7 @@ PORTACL_API void aclAppLog(aclLogLevel logLevel, const char* func, const char* f
  */
 #define ACL_APP_LOG(level, ...) aclAppLog(level, __func__, __FILE__, __LINE__, __VA_ARGS__)
 
-/** Name of the processor that the library works as. Static storage, not to be freed. */
+/** Name of the processor that the library stands for. Static storage; do not free it. */
 PORTACL_API const char* aclrtGetSocName(void);
 
 #ifdef __cplusplus

@@ -3,9 +3,9 @@
  * Captured streams: a stream's work is recorded instead of run, and can be replayed many times with
  * the recorded addresses. Also dumps, which portacl does not have.
  *
- * A capture begins and ends on one stream. Work enqueued there meanwhile is recorded. Another
- * stream joins the capture by waiting for an event that the capture recorded. Before the end, the
- * first stream must wait for an event behind the other stream's last work.
+ * A capture begins and ends on one stream, and records the work enqueued there. Another stream
+ * joins the capture if it waits for an event that the capture recorded. Before the end, the first
+ * stream must wait for an event behind the other stream's last work.
  *
  * Errors, beside acl_rt.h's:
  *   107024  a captured stream waits for an event that the capture has not recorded
@@ -34,16 +34,16 @@ extern "C" {
 /** Handle of captured work. */
 typedef void* aclmdlRI;
 
-/** Handle of a group of tasks in it. */
+/** Handle of a group of tasks in captured work. */
 typedef void* aclrtTaskGrp;
 
 /**
- * Who may make calls that do not go through a stream (aclrtMemcpy(), aclrtMemcpy2d(),
+ * Which threads may make calls that do not go through a stream (aclrtMemcpy(), aclrtMemcpy2d(),
  * aclrtMemset(), aclrtMemcpyBatch(), aclrtSynchronizeDevice()) while a capture goes on.
  */
 typedef enum aclmdlRICaptureMode {
   ACL_MODEL_RI_CAPTURE_MODE_GLOBAL = 0,       /**< no thread */
-  ACL_MODEL_RI_CAPTURE_MODE_THREAD_LOCAL = 1, /**< any but the one that began it */
+  ACL_MODEL_RI_CAPTURE_MODE_THREAD_LOCAL = 1, /**< every thread except the thread that began it */
   ACL_MODEL_RI_CAPTURE_MODE_RELAXED = 2       /**< every thread */
 } aclmdlRICaptureMode;
 
@@ -51,13 +51,13 @@ typedef enum aclmdlRICaptureMode {
 typedef enum aclmdlRICaptureStatus {
   ACL_MODEL_RI_CAPTURE_STATUS_NONE = 0,
   ACL_MODEL_RI_CAPTURE_STATUS_ACTIVE = 1,
-  ACL_MODEL_RI_CAPTURE_STATUS_INVALIDATED = 2 /**< it lost a stream; only the end is left */
+  ACL_MODEL_RI_CAPTURE_STATUS_INVALIDATED = 2 /**< it lost a stream; it can only be ended */
 } aclmdlRICaptureStatus;
 
 /** Begins to record the work enqueued on a stream; not on the default stream. */
 PORTACL_API aclError aclmdlRICaptureBegin(aclrtStream stream, aclmdlRICaptureMode mode);
 
-/** Whether a stream is captured, and by which capture (null if it is not). */
+/** Returns if a stream is captured, and by which capture (null if it is not). */
 PORTACL_API aclError aclmdlRICaptureGetInfo(aclrtStream stream, aclmdlRICaptureStatus* status,
                                             aclmdlRI* modelRI);
 

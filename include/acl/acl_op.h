@@ -3,7 +3,7 @@
  * Running an operator by its graph name: attributes, execution and handles. acl_op_compiler.h has
  * functions that also compile; portacl compiles nothing, so both do the same.
  *
- * Operators: the mathematics and the checks of the aclnn operator of this name ("Grad": Backward).
+ * An operator computes and checks like the aclnn operator of its name ("Grad": Backward).
  *
  *   UpsampleNearestExact2d, UpsampleNearestExact3d          input x; output y
  *   UpsampleNearestExact2dGrad, UpsampleNearestExact3dGrad  input grad_output; output grad_input
@@ -21,7 +21,7 @@
  *   Identity (input x, output y) copies; TransData (src, dst) between orders of the same axes.
  *
  * A description (aclTensorDesc) gives type, shape and format; memory is dense in row-major order or
- * lies as aclSetTensorFormat() says. A data buffer (aclDataBuffer) has its address and bytes there.
+ * lies as aclSetTensorFormat() says. A data buffer (aclDataBuffer) has its address and its size.
  *
  * Errors of the functions that run or prepare an operator:
  *   100000  null pointer, or an argument that no line below names
@@ -58,7 +58,7 @@ typedef struct aclopAttr aclopAttr;
 /** An operator with its types, shapes and attributes, ready to run on any data of these shapes. */
 typedef struct aclopHandle aclopHandle;
 
-/** Which engine should run an operator. portacl: accepted and not used. */
+/** The engine that runs an operator. portacl: accepted and not used. */
 typedef enum aclEngineType {
   ACL_ENGINE_SYS = 0, /**< the library chooses */
   ACL_ENGINE_AICORE = 1,
@@ -117,7 +117,7 @@ PORTACL_API aclError aclopSetAttrDataType(aclopAttr* attr, const char* attrName,
 
 /**
  * A list of lists.
- * @param numLists how many there are; list i has numValues[i] values at values[i].
+ * @param numLists number of lists; list i has numValues[i] values at values[i].
  */
 PORTACL_API aclError aclopSetAttrListListInt(aclopAttr* attr, const char* attrName, int numLists,
                                              const int* numValues, const int64_t* const values[]);
@@ -133,7 +133,7 @@ PORTACL_API aclError aclopSetModelDir(const char* modelDir);
  * Checks the arguments and enqueues the operator on a stream.
  * @param opType operator name from the table above.
  * @param numInputs, inputDesc, inputs the inputs in the operator's order: two arrays of numInputs.
- * @param numOutputs, outputDesc, outputs the outputs likewise.
+ * @param numOutputs, outputDesc, outputs the outputs, in the same way.
  * @param attr the attributes; null if all may be absent.
  * @param stream null for the current context's default stream.
  * @return ACL_SUCCESS or a code from the list at the top of this file.

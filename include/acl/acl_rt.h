@@ -41,10 +41,10 @@ extern "C" {
  * @{
  */
 #define ACL_EVENT_SYNC 1u                    /**< for ordering streams */
-#define ACL_EVENT_CAPTURE_STREAM_PROGRESS 2u /**< for asking how far a stream is */
+#define ACL_EVENT_CAPTURE_STREAM_PROGRESS 2u /**< for asking how far a stream has got */
 #define ACL_EVENT_TIME_LINE 8u               /**< for aclrtEventElapsedTime() */
 #define ACL_EVENT_EXTERNAL 0x20u             /**< 200001: not here */
-#define ACL_EVENT_IPC 0x40u                  /**< of this process here, as any other */
+#define ACL_EVENT_IPC 0x40u                  /**< works in this process like any other event */
 /** @} */
 
 /**
@@ -111,15 +111,15 @@ typedef enum aclrtMemcpyKind {
   ACL_MEMCPY_HOST_TO_DEVICE = 1,
   ACL_MEMCPY_DEVICE_TO_HOST = 2,
   ACL_MEMCPY_DEVICE_TO_DEVICE = 3,
-  ACL_MEMCPY_DEFAULT = 4, /**< the addresses tell */
+  ACL_MEMCPY_DEFAULT = 4, /**< the addresses decide */
   ACL_MEMCPY_HOST_TO_BUF_TO_DEVICE = 5,
   ACL_MEMCPY_INNER_DEVICE_TO_DEVICE = 6, /**< both on one device */
   ACL_MEMCPY_INTER_DEVICE_TO_DEVICE = 7  /**< between two devices */
 } aclrtMemcpyKind;
 
 /**
- * Which memory aclrtMalloc() should prefer. The first group are numbers, the second bits
- * that may be or-ed to them. In portacl all policies give the same kind of memory.
+ * The memory that aclrtMalloc() should prefer. The first group are numbers, the second group are
+ * bits to be or-ed to a number. In portacl all policies give the same kind of memory.
  */
 typedef enum aclrtMemMallocPolicy {
   ACL_MEM_MALLOC_HUGE_FIRST = 0,
@@ -136,7 +136,7 @@ typedef enum aclrtMemMallocPolicy {
   ACL_MEM_ACCESS_USER_SPACE_READONLY = 0x100000
 } aclrtMemMallocPolicy;
 
-/** Which pool aclrtGetMemInfo() is asked about. */
+/** The pool that aclrtGetMemInfo() is asked about. */
 typedef enum aclrtMemAttr {
   ACL_DDR_MEM = 0,
   ACL_HBM_MEM = 1,
@@ -152,11 +152,11 @@ typedef enum aclrtMemAttr {
   ACL_HBM_MEM_P2P_HUGE1G = 11
 } aclrtMemAttr;
 
-/** Which side an address belongs to. */
+/** The side that an address belongs to. */
 typedef enum aclrtMemLocationType {
   ACL_MEM_LOCATION_TYPE_HOST = 0,
   ACL_MEM_LOCATION_TYPE_DEVICE = 1,
-  ACL_MEM_LOCATION_TYPE_UNREGISTERED = 2 /**< memory that the library knows nothing of */
+  ACL_MEM_LOCATION_TYPE_UNREGISTERED = 2 /**< the library does not know this memory */
 } aclrtMemLocationType;
 
 /** Place of a piece of memory. */
@@ -165,16 +165,16 @@ typedef struct aclrtMemLocation {
   aclrtMemLocationType type;
 } aclrtMemLocation;
 
-/** What aclrtPointerGetAttributes() knows about an address. */
+/** What aclrtPointerGetAttributes() returns about an address. */
 typedef struct aclrtPtrAttributes {
   aclrtMemLocation location;
   uint32_t pageSize; /**< bytes */
   uint32_t rsv[4];   /**< reserved */
 } aclrtPtrAttributes;
 
-/** Which last error aclrtPeekAtLastError() and aclrtGetLastError() report. */
+/** The last error that aclrtPeekAtLastError() and aclrtGetLastError() report. */
 typedef enum aclrtLastErrLevel {
-  ACL_RT_THREAD_LEVEL = 0 /**< the calling thread's */
+  ACL_RT_THREAD_LEVEL = 0 /**< of the calling thread */
 } aclrtLastErrLevel;
 
 /** A callback of aclrtLaunchCallback(); runs on the thread that calls aclrtProcessReport(). */
@@ -240,8 +240,8 @@ PORTACL_API aclError aclrtGetCurrentContext(aclrtContext* context);
 
 /**
  * Sets an option of the current context.
- * portacl: ACL_OPT_DETERMINISTIC is accepted and reported back, and changes nothing: operators
- * always give the same bits on every run (by the vendor's pages, the vendor's do not by default).
+ * portacl: ACL_OPT_DETERMINISTIC is accepted and reported back, and changes nothing. Operators
+ * always give the same bits on every run. (By its pages, the vendor's do not by default.)
  */
 PORTACL_API aclError aclrtCtxSetSysParamOpt(aclSysParamOpt opt, int64_t value);
 
@@ -275,7 +275,7 @@ PORTACL_API aclError aclrtMalloc(void** devPtr, size_t size, aclrtMemMallocPolic
 /** Like aclrtMalloc(); the interface promises only 32-byte alignment. */
 PORTACL_API aclError aclrtMallocAlign32(void** devPtr, size_t size, aclrtMemMallocPolicy policy);
 
-/** Like aclrtMalloc(), of memory that needs aclrtMemFlush() and aclrtMemInvalidate(). */
+/** Like aclrtMalloc(), for memory that needs aclrtMemFlush() and aclrtMemInvalidate(). */
 PORTACL_API aclError aclrtMallocCached(void** devPtr, size_t size, aclrtMemMallocPolicy policy);
 
 /**
@@ -314,7 +314,7 @@ PORTACL_API aclError aclrtMemcpyAsync(void* dst, size_t destMax, const void* src
                                       aclrtMemcpyKind kind, aclrtStream stream);
 
 /**
- * Sets bytes; done when it returns.
+ * Sets `count` bytes to a value; done when it returns.
  * @param devPtr start.
  * @param maxCount bytes that devPtr has room for, at least count.
  * @param value its low 8 bits go into every byte.
@@ -395,7 +395,7 @@ PORTACL_API aclError aclrtStreamQuery(aclrtStream stream, aclrtStreamStatus* sta
  */
 PORTACL_API aclError aclrtStreamWaitEvent(aclrtStream stream, aclrtEvent event);
 
-/** A number that names the stream in its context as long as the stream lives. */
+/** Returns a number that identifies the stream in its context while the stream lives. */
 PORTACL_API aclError aclrtStreamGetId(aclrtStream stream, int32_t* streamId);
 
 /**
@@ -418,7 +418,7 @@ PORTACL_API aclError aclrtCreateEvent(aclrtEvent* event);
 /** Creates an event for the uses named by or-ed ACL_EVENT_... flags. */
 PORTACL_API aclError aclrtCreateEventWithFlag(aclrtEvent* event, uint32_t flag);
 
-/** Like aclrtCreateEventWithFlag(), of an event that never needs aclrtResetEvent(). */
+/** Like aclrtCreateEventWithFlag(), for an event that never needs aclrtResetEvent(). */
 PORTACL_API aclError aclrtCreateEventExWithFlag(aclrtEvent* event, uint32_t flag);
 
 /** Frees an event. Waits that are already enqueued are still served. */
@@ -427,7 +427,7 @@ PORTACL_API aclError aclrtDestroyEvent(aclrtEvent event);
 /** Enqueues the event's mark: it is complete when all work before it on the stream is done. */
 PORTACL_API aclError aclrtRecordEvent(aclrtEvent event, aclrtStream stream);
 
-/** Enqueues a reset of the event to its state before it was recorded. */
+/** Enqueues a reset: afterwards the event is as if it was never recorded. */
 PORTACL_API aclError aclrtResetEvent(aclrtEvent event, aclrtStream stream);
 
 /** Whether the event's latest record is complete; does not wait. See aclrtQueryEventStatus(). */
@@ -459,7 +459,7 @@ PORTACL_API aclError aclrtEventElapsedTime(float* ms, aclrtEvent startEvent, acl
 /* ---- Callbacks and errors ------------------------------------------------------------------- */
 
 /**
- * Appoints a thread of the caller's to run the callbacks of a stream; that thread must then call
+ * Chooses a thread of the caller to run the callbacks of a stream. That thread must then call
  * aclrtProcessReport() in a loop.
  * @param threadId the thread's pthread_self().
  * @return 107011 if the stream is already subscribed, 107012 if the thread serves another device.
@@ -467,7 +467,7 @@ PORTACL_API aclError aclrtEventElapsedTime(float* ms, aclrtEvent startEvent, acl
 PORTACL_API aclError aclrtSubscribeReport(uint64_t threadId, aclrtStream stream);
 
 /**
- * Enqueues a callback on a stream that aclrtSubscribeReport() gave a thread.
+ * Enqueues a callback on a stream with a thread of aclrtSubscribeReport().
  * @param fn called once, after all work before it on the stream, with userData.
  * @param userData the caller's; passed on as it is.
  * @param blockType whether later work of the stream waits for the callback's return.
@@ -477,7 +477,7 @@ PORTACL_API aclError aclrtLaunchCallback(aclrtCallback fn, void* userData,
                                          aclrtCallbackBlockType blockType, aclrtStream stream);
 
 /**
- * Waits for a callback that is meant for the calling thread and runs it.
+ * Waits for a callback for the calling thread, and runs it.
  * @param timeout milliseconds; -1 waits without limit.
  * @return 107012 if the thread is not subscribed; 107019 when the time is over.
  */
@@ -497,9 +497,9 @@ PORTACL_API aclError aclrtUnSubscribeReport(uint64_t threadId, aclrtStream strea
 PORTACL_API aclError aclrtLaunchHostFunc(aclrtStream stream, aclrtHostFunc fn, void* args);
 
 /**
- * The code of this thread's newest failed call of the ACL and aclnn functions, which stays;
- * ACL_SUCCESS if there is none. Pure questions (aclrtGetDevice(), aclrtStreamQuery(), the queries
- * of events) change neither this nor aclGetRecentErrMsg(), whatever they answer.
+ * Returns the code of this thread's newest failed ACL or aclnn call, and keeps it; ACL_SUCCESS if
+ * there is none. Pure questions (aclrtGetDevice(), aclrtStreamQuery(), the queries of events)
+ * change neither this code nor aclGetRecentErrMsg(), for any answer.
  */
 PORTACL_API aclError aclrtPeekAtLastError(aclrtLastErrLevel level);
 

@@ -1,6 +1,6 @@
 /**
  * @file
- * The runtime: what a device can do, devices beside each other, limits, timeouts and faults.
+ * The runtime: properties of devices, access between devices, limits, timeouts and faults.
  * Errors, contexts and thread-safety: see acl_rt.h, which includes this file.
  */
 #ifndef PORTACL_ACL_ACL_RT_DEVICE_H_
@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-/** What aclrtGetDeviceInfo() answers about. */
+/** A property that aclrtGetDeviceInfo() returns. */
 typedef enum aclrtDevAttr {
   ACL_DEV_ATTR_AICPU_CORE_NUM = 1,
   ACL_DEV_ATTR_AICORE_CORE_NUM = 101,
@@ -32,10 +32,10 @@ typedef enum aclrtDevAttr {
   ACL_DEV_ATTR_IS_VIRTUAL = 501
 } aclrtDevAttr;
 
-/** What a number that is too large becomes. */
+/** The result of an operation whose value is too large. */
 typedef enum aclrtFloatOverflowMode {
-  ACL_RT_OVERFLOW_MODE_SATURATION = 0, /**< the largest finite one */
-  ACL_RT_OVERFLOW_MODE_INFNAN = 1,     /**< infinity, as IEEE 754 has it */
+  ACL_RT_OVERFLOW_MODE_SATURATION = 0, /**< the largest finite number */
+  ACL_RT_OVERFLOW_MODE_INFNAN = 1,     /**< infinity, as in IEEE 754 */
   ACL_RT_OVERFLOW_MODE_UNDEF = 2
 } aclrtFloatOverflowMode;
 
@@ -50,10 +50,10 @@ typedef struct aclrtUuid {
   char bytes[16];
 } aclrtUuid;
 
-/** Further figures of aclrtGetDeviceUtilizationRate(). */
+/** Further numbers of aclrtGetDeviceUtilizationRate(). */
 typedef struct aclrtUtilizationExtendInfo aclrtUtilizationExtendInfo;
 
-/** A figure of aclrtUtilizationInfo that is not measured. */
+/** The value of a member of aclrtUtilizationInfo that is not measured. */
 PORTACL_CONSTANT(int32_t, DEVICE_UTILIZATION_NOT_SUPPORT, -1);
 
 /** How busy a device is, in percent. */
@@ -85,7 +85,7 @@ typedef enum aclrtErrorType {
   ACL_RT_ERROR_OTHERS = 0xFFFF
 } aclrtErrorType;
 
-/** What a fault of a core points to. */
+/** The possible reason of a core's fault. */
 typedef enum aclrtAicoreErrorType {
   ACL_RT_AICORE_ERROR_UNKNOWN = 0,
   ACL_RT_AICORE_ERROR_SW = 1,
@@ -100,7 +100,7 @@ typedef struct aclrtMemUceInfoArray {
   aclrtMemUceInfo memUceInfoArray[ACL_RT_MEM_UCE_INFO_MAX_NUM];
 } aclrtMemUceInfoArray;
 
-/** More about a fault; which member counts follows from the kind. */
+/** More about a fault. The kind of fault says which member is set. */
 typedef union aclrtErrorInfoDetail {
   aclrtMemUceInfoArray uceInfo;
   aclrtAicoreErrorType aicoreErrType;
@@ -127,33 +127,33 @@ PORTACL_API aclError aclrtDeviceEnablePeerAccess(int32_t peerDeviceId, uint32_t 
 /** Ends aclrtDeviceEnablePeerAccess(). */
 PORTACL_API aclError aclrtDeviceDisablePeerAccess(int32_t peerDeviceId);
 
-/** The process id that other processes name this one by: getpid(). */
+/** The process id by which other processes name this process: getpid(). */
 PORTACL_API aclError aclrtDeviceGetBareTgid(int32_t* pid);
 
-/** The device behind a number that the user sees: the same number. */
+/** The device of a number that the user sees; here the same number. */
 PORTACL_API aclError aclrtGetLogicDevIdByUserDevId(const int32_t userDevid, int32_t* logicDevId);
 
 /* ---- What a device is ----------------------------------------------------------------------- */
 
 /**
- * One figure about a device. Cores are threads; figures that only hardware has are 0.
+ * Returns one property of a device. Cores are threads; properties that only hardware has are 0.
  * @return 107000 for an attribute that is not in the list, 107001 for an unknown device.
  */
 PORTACL_API aclError aclrtGetDeviceInfo(uint32_t deviceId, aclrtDevAttr attr, int64_t* value);
 
-/** The device's identity, from the machine's and the device's number. */
+/** Identity of the device, made from the machine's identity and the device's number. */
 PORTACL_API aclError aclrtDeviceGetUuid(int32_t deviceId, aclrtUuid* uuid);
 
 /** Whether a device's default context exists; flags is 0. */
 PORTACL_API aclError aclrtGetPrimaryCtxState(int32_t deviceId, uint32_t* flags, int32_t* active);
 
-/** How full the device's memory is; how busy its cores are is not measured. */
+/** How full the device's memory is. The load of its cores is not measured. */
 PORTACL_API aclError aclrtGetDeviceUtilizationRate(int32_t deviceId,
                                                    aclrtUtilizationInfo* utilizationInfo);
 
 /* ---- Modes, limits, timeouts ---------------------------------------------------------------- */
 
-/** What overflow gives on the current device. portacl: kept; results are IEEE 754's either way. */
+/** What overflow gives on the current device. portacl keeps it; results always follow IEEE 754. */
 PORTACL_API aclError aclrtSetDeviceSatMode(aclrtFloatOverflowMode mode);
 
 /** The mode of aclrtSetDeviceSatMode(); INFNAN at first. */

@@ -1,7 +1,7 @@
 /**
  * @file
- * The runtime: virtual memory, several copies in one call, host memory of the program's own, and
- * memory between processes. Errors, contexts and thread-safety: see acl_rt.h, which includes this.
+ * The runtime: virtual memory, several copies in one call, registered host memory, and memory
+ * between processes. Errors, contexts and thread-safety: see acl_rt.h, which includes this file.
  */
 #ifndef PORTACL_ACL_ACL_RT_MEMORY_H_
 #define PORTACL_ACL_ACL_RT_MEMORY_H_
@@ -25,14 +25,14 @@ typedef enum aclrtMemHandleType { ACL_MEM_HANDLE_TYPE_NONE = 0 } aclrtMemHandleT
 /** Kind of physical memory. */
 typedef enum aclrtMemAllocationType { ACL_MEM_ALLOCATION_TYPE_PINNED = 0 } aclrtMemAllocationType;
 
-/** Which granularity aclrtMemGetAllocationGranularity() is asked for. */
+/** The granularity that aclrtMemGetAllocationGranularity() is asked for. */
 typedef enum aclrtMemGranularityOptions {
   ACL_RT_MEM_ALLOC_GRANULARITY_MINIMUM = 0,
   ACL_RT_MEM_ALLOC_GRANULARITY_RECOMMENDED = 1,
   ACL_RT_MEM_ALLOC_GRANULARITY_UNDEF = 0xFFFF
 } aclrtMemGranularityOptions;
 
-/** What physical memory is asked for. */
+/** The kind of physical memory to allocate. */
 typedef struct aclrtPhysicalMemProp {
   aclrtMemHandleType handleType;
   aclrtMemAllocationType allocationType;
@@ -41,14 +41,14 @@ typedef struct aclrtPhysicalMemProp {
   uint64_t reserve;          /**< 0 */
 } aclrtPhysicalMemProp;
 
-/** Places of the copies from one index of a batch on. */
+/** Places of copies in a batch, from one index on. */
 typedef struct aclrtMemcpyBatchAttr {
   aclrtMemLocation dstLoc;
   aclrtMemLocation srcLoc;
   uint8_t rsv[16];
 } aclrtMemcpyBatchAttr;
 
-/** How aclrtHostRegister() makes memory known. */
+/** How aclrtHostRegister() registers memory. */
 typedef enum aclrtHostRegisterType { ACL_HOST_REGISTER_MAPPED = 0 } aclrtHostRegisterType;
 
 /**
@@ -59,7 +59,7 @@ typedef enum aclrtHostRegisterType { ACL_HOST_REGISTER_MAPPED = 0 } aclrtHostReg
 #define ACL_HOST_REG_PINNED 0x10000000u
 /** @} */
 
-/** What an attribute of aclrtMallocHostWithCfg() says. */
+/** The kind of an attribute of aclrtMallocHostWithCfg(). */
 typedef enum aclrtMallocAttrType {
   ACL_RT_MEM_ATTR_RSV = 0,
   ACL_RT_MEM_ATTR_MODULE_ID = 1,
@@ -67,7 +67,7 @@ typedef enum aclrtMallocAttrType {
   ACL_RT_MEM_ATTR_VA_FLAG = 3
 } aclrtMallocAttrType;
 
-/** Its value. */
+/** The value of such an attribute. */
 typedef union aclrtMallocAttrValue {
   uint16_t moduleId;
   uint32_t deviceId;
@@ -99,9 +99,9 @@ typedef struct aclrtMemUsageInfo {
 #define ACL_IPC_HANDLE_SIZE 65
 
 /* ---- Virtual memory ---------------------------------------------------------------------------
- * Addresses and memory apart: a range of addresses is reserved, memory is allocated, and pieces of
- * memory are mapped at addresses of the range. Mapped memory is device memory like aclrtMalloc()'s
- * for every function, also across pieces that lie beside each other on one device. */
+ * Addresses and memory are separate: a program reserves a range of addresses, allocates memory, and
+ * maps pieces of memory at addresses of the range. Mapped memory is device memory like
+ * aclrtMalloc()'s for every function, even across neighbouring pieces of one device. */
 
 /**
  * Reserves a range of addresses without memory.
@@ -123,7 +123,7 @@ PORTACL_API aclError aclrtReleaseMemAddress(void* virPtr);
  * @param[out] handle to be freed with aclrtFreePhysical().
  * @param size a multiple of aclrtMemGetAllocationGranularity().
  * @param prop a device's memory. @param flags 0.
- * @return 207001 if the device has not so much.
+ * @return 207001 if the device does not have so much memory.
  */
 PORTACL_API aclError aclrtMallocPhysical(aclrtDrvMemHandle* handle, size_t size,
                                          const aclrtPhysicalMemProp* prop, uint64_t flags);
@@ -142,7 +142,7 @@ PORTACL_API aclError aclrtMapMem(void* virPtr, size_t size, size_t offset, aclrt
 /** Unmaps a mapped piece of memory. 107000 for another address than its start. */
 PORTACL_API aclError aclrtUnmapMem(void* virPtr);
 
-/** The bytes that sizes and addresses of virtual memory are multiples of: 2 MiB. */
+/** Sizes and addresses of virtual memory are multiples of this number of bytes: 2 MiB. */
 PORTACL_API aclError aclrtMemGetAllocationGranularity(aclrtPhysicalMemProp* prop,
                                                       aclrtMemGranularityOptions option,
                                                       size_t* granularity);
@@ -165,8 +165,8 @@ PORTACL_API aclError aclrtMemSetPidToShareableHandle(uint64_t shareableHandle, i
 /**
  * Several copies at once, with the checks of aclrtMemcpy().
  * @param dsts, destMax, srcs, sizes one value per copy, numBatches of them.
- * @param attrs places: attrs[k] holds from copy attrsIndexes[k] to the next index, which ascend
- *        from 0; numAttrs of them.
+ * @param attrs places; attrs[k] is for copies from attrsIndexes[k] to the next index; numAttrs of
+ *        both. The indexes ascend from 0.
  * @param[out] failIdx the index of a refused copy; SIZE_MAX if no copy was the reason.
  */
 PORTACL_API aclError aclrtMemcpyBatch(void** dsts, size_t* destMax, void** srcs, size_t* sizes,
@@ -186,11 +186,11 @@ PORTACL_API aclError aclrtMemcpyAsyncWithCondition(void* dst, size_t destMax, co
 
 /* ---- Host memory ---------------------------------------------------------------------------- */
 
-/** Makes host memory known to the devices; *devPtr receives the same address. */
+/** Registers host memory for the devices; *devPtr receives the same address. */
 PORTACL_API aclError aclrtHostRegister(void* ptr, uint64_t size, aclrtHostRegisterType type,
                                        void** devPtr);
 
-/** Makes host memory known to the devices. */
+/** Registers host memory for the devices. */
 PORTACL_API aclError aclrtHostRegisterV2(void* ptr, uint64_t size, uint32_t flag);
 
 /** Undoes aclrtHostRegister(). 107000 if the memory is not registered. */
@@ -202,7 +202,7 @@ PORTACL_API aclError aclrtMallocHostWithCfg(void** ptr, uint64_t size, aclrtMall
 /* ---- Use, and other processes --------------------------------------------------------------- */
 
 /**
- * Memory in use on a device by part of the library: one entry, the program's allocations.
+ * Memory that parts of the library use on a device. One entry: the program's allocations.
  * @param inputNum entries at memUsageInfo. @param[out] outputNum entries written.
  */
 PORTACL_API aclError aclrtGetMemUsageInfo(uint32_t deviceId, aclrtMemUsageInfo* memUsageInfo,

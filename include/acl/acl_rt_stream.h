@@ -1,7 +1,7 @@
 /**
  * @file
- * The runtime: attributes and limits of streams, values in memory that streams write and wait for,
- * times of events. And the loading of device code, which a CPU cannot run.
+ * The runtime: attributes and limits of streams, numbers in memory that streams write and wait for,
+ * times of events. Also the loading of device code, which a CPU cannot run.
  * Errors, contexts and thread-safety: see acl_rt.h, which includes this file.
  */
 #ifndef PORTACL_ACL_ACL_RT_STREAM_H_
@@ -44,7 +44,7 @@ typedef enum aclrtCmoType {
 } aclrtCmoType;
 
 /**
- * @name When aclrtValueWait() goes on, with m the number in memory
+ * @name Conditions of aclrtValueWait(); m is the number in memory
  * @{
  */
 #define ACL_VALUE_WAIT_GEQ 0x0u /**< m >= value */
@@ -61,7 +61,7 @@ typedef struct aclrtIpcEventHandle {
 /** Handle of loaded device code. */
 typedef void* aclrtBinHandle;
 
-/** Handle of a function in it. */
+/** Handle of a function in loaded device code. */
 typedef void* aclrtFuncHandle;
 
 /** How device code is loaded. */
@@ -85,7 +85,7 @@ typedef struct aclrtBinaryLoadOption {
   aclrtBinaryLoadOptionValue value;
 } aclrtBinaryLoadOption;
 
-/** All of them. */
+/** A list of such options. */
 typedef struct aclrtBinaryLoadOptions {
   aclrtBinaryLoadOption* options;
   size_t numOpt;
@@ -101,7 +101,7 @@ PORTACL_API aclError aclrtSetStreamAttribute(aclrtStream stream, aclrtStreamAttr
 PORTACL_API aclError aclrtGetStreamAttribute(aclrtStream stream, aclrtStreamAttr stmAttrType,
                                              aclrtStreamAttrValue* value);
 
-/** Whether overflow is looked for, 0 or 1. portacl: kept; overflow gives infinity. */
+/** 1: overflow is looked for; 0: it is not. portacl keeps it; overflow gives infinity. */
 PORTACL_API aclError aclrtSetStreamOverflowSwitch(aclrtStream stream, uint32_t flag);
 
 /** The switch of aclrtSetStreamOverflowSwitch(); 0 at first. */
@@ -131,7 +131,7 @@ PORTACL_API aclError aclrtValueWrite(void* devAddr, uint64_t value, uint32_t fla
                                      aclrtStream stream);
 
 /**
- * Later work waits until the number of 8 bytes in device memory, aligned to 8, fits.
+ * Makes later work wait until the number in device memory (8 bytes, aligned to 8) fulfils `flag`.
  * @param flag one of ACL_VALUE_WAIT_GEQ, _EQ, _AND, _NOR.
  */
 PORTACL_API aclError aclrtValueWait(void* devAddr, uint64_t value, uint32_t flag,
@@ -144,7 +144,7 @@ PORTACL_API aclError aclrtCmoAsync(void* src, size_t size, aclrtCmoType cmoType,
 /* ---- Events --------------------------------------------------------------------------------- */
 
 /**
- * The time at which a complete event's record was over, in microseconds of a monotonic clock.
+ * Returns when a complete event's record was over, in microseconds of a monotonic clock.
  * @return 107006 for an event that is not complete or was made without ACL_EVENT_TIME_LINE.
  */
 PORTACL_API aclError aclrtEventGetTimestamp(aclrtEvent event, uint64_t* timestamp);

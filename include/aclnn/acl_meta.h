@@ -14,8 +14,8 @@
  * Errors of the functions that return aclnnStatus: 0, 161001 for a null pointer, 161002 for a bad
  * value or an object that is already destroyed. A destroy function accepts null and does nothing.
  *
- * Thread-safety: any number of threads may read one object; while a thread changes or destroys it,
- * no other may use it. An executor serves one thread at a time.
+ * Thread-safety: many threads may read one object at a time. While a thread changes or destroys it,
+ * no other thread may use it. An executor serves one thread at a time.
  */
 #ifndef PORTACL_ACLNN_ACL_META_H_
 #define PORTACL_ACLNN_ACL_META_H_
@@ -67,7 +67,7 @@ PORTACL_CONSTANT(aclnnStatus, OK, 0);
  * @param viewDims viewDimsNum extents of the view, outermost first, each at least 0. At most 16.
  * @param dataType element type.
  * @param stride viewDimsNum strides in elements; null means contiguous (row-major).
- * @param offset of the view's first element from tensorData, in elements.
+ * @param offset of element (0, 0, ...) from tensorData, in elements.
  * @param format meaning of the axes; does not move any element.
  * @param storageDims storageDimsNum extents of the storage.
  * @param tensorData device address of the storage; may be null for a tensor without elements, or

@@ -9,8 +9,8 @@
  * see aclSetAclOpExecutorRepeatable() in acl_meta.h.
  *
  * Phase 1 refuses null pointers (161001), then a tensor or array that was never created or is
- * already destroyed (161002). It makes the operator's own checks next, in the order of its table,
- * then these for every tensor that is read or written:
+ * already destroyed (161002). Next it makes the operator's own checks, in the order of its table.
+ * Then it makes these checks for every tensor that is read or written:
  *   161001  the data address is null although the tensor has elements
  *   161002  the view leaves its storage
  *   161002  the address is not a multiple of the element's size
@@ -20,8 +20,8 @@
  *           touching are fine)
  * Phase 2:
  *   161001  the executor is null, or the workspace is null although its size is more than 0
- *   161002  the workspace is smaller than planned, or the executor is no live one: not being
- *           repeatable it was used, or it was destroyed or never created
+ *   161002  the workspace is smaller than planned, or the executor is not live: it was used
+ *           (unless repeatable) or destroyed, or never created
  *   361001  the runtime refuses the work, for example for lack of a current context
  *
  * A refused call writes to no tensor and leaves a message for aclGetRecentErrMsg() (acl/acl.h) on
@@ -41,7 +41,7 @@
  *   atlas-a3        the same
  *   atlas-training  no nearest-exact operators; the 2D grid sampler with FLOAT and FLOAT16 only
  *   open            every extension that the operators' headers name
- * Phase 1 of an operator that the profile lacks returns 161002.
+ * Phase 1 of an operator that the profile does not have returns 161002.
  *
  * Some calls of existing programs contradict the documents, but the documents name no error code.
  * They are accepted with a warning (in the log and for aclGetRecentErrMsg()). PORTACL_STRICT=1

@@ -1,9 +1,9 @@
-/* portacl's own API: the image-resampling gradient operators on plain memory, without devices,
- * streams or descriptors. The first half is C11 (extern "C", the library's ABI); the second half is
- * a header-only C++17 layer over it: no std:: type crosses the library border and nothing throws.
+/* portacl's own API: image-resampling operators and gradients on plain memory, without devices,
+ * streams or descriptors. The first half is C11 (extern "C", the library's ABI). The second half is
+ * a header-only C++17 layer: no std:: type crosses the library's border, and nothing throws.
  *
- * The maths, the refusals and the bits are the aclnn operators' (docs/ops), with wider
- * limits: double everywhere, bicubic and reflection, any scale, empty tensors. */
+ * Mathematics, refusals and bits are equal to the aclnn operators' (docs/ops). The limits are
+ * wider: double everywhere, bicubic and reflection, any scale, empty tensors. */
 #ifndef PORTACL_PORTACL_H_
 #define PORTACL_PORTACL_H_
 
@@ -29,75 +29,75 @@ enum {
   PORTACL_ERROR_INVALID = 161002,  /**< A parameter is wrong; the message names it. */
   PORTACL_ERROR_RUNTIME = 361001,  /**< Out of memory, or threads could not be made. */
   PORTACL_ERROR_INTERNAL = 561000, /**< A fault of the library; please report it. */
-  PORTACL_ERROR_NO_KERNEL = 561003 /**< The parameters are right, but no kernel can do it. */
+  PORTACL_ERROR_NO_KERNEL = 561003 /**< The parameters are right, but no kernel serves them. */
 };
 
-/** This thread's newest error (or warning) message, "" if there is none. Valid until the next
- *  failing call of the thread; reading does not clear it. */
+/** Returns this thread's newest error or warning message, "" if there is none. Valid until the
+ *  thread's next failing call. Reading does not clear it. */
 PORTACL_API const char* portaclGetErrorMessage(void);
 
 /* ---- library ------------------------------------------------------------------------------ */
 
-/** "MAJOR.MINOR.PATCH" of the library at run time (PORTACL_VERSION_STRING is the header's). */
+/** Returns the library's version, "MAJOR.MINOR.PATCH". PORTACL_VERSION_STRING is the header's. */
 PORTACL_API const char* portaclGetVersion(void);
 
-/** A JSON object that describes the library as it runs here: version, CPU, instruction sets, the
- *  kernels in each operator's list (best first, with "available"), the functions and graph names
- *  that reach each operator, threads, GPUs ("cuda": "devices", "why_none"; asking starts CUDA),
- *  profile, forced implementation; whether the policy on threads is on ("adapt_threads"). Numbers
- *  of calls: on several threads ("calls_shared"), with more waiting than saving ("calls_lost"), and
- *  then on their callers alone ("calls_alone"). Owned by the library; valid until the thread's next
- *  call of portaclGetInfo. */
+/** Returns a JSON object that describes the library in this process: version, CPU, instruction
+ * sets, each operator's kernels (best first, with "available"), the functions and graph names of
+ * each operator, threads, GPUs ("cuda": "devices", "why_none"; asking starts CUDA), profile, forced
+ *  implementation. "adapt_threads" says whether the policy on threads is on. Calls are counted:
+ *  on several threads ("calls_shared"), with more waiting than saving ("calls_lost"), and kept on
+ *  their callers by the policy ("calls_alone"). The library owns the text; it is valid until the
+ *  thread's next call of portaclGetInfo. */
 PORTACL_API const char* portaclGetInfo(void);
 
-/** Number of threads that kernels use: 1 to 1024; 0 restores the default (PORTACL_NUM_THREADS; else
- *  what a lent pool says; else the number of CPUs this process may use, by its affinity mask and
- *  its control groups' quota, or OMP_NUM_THREADS if that is less). Results never depend on it.
- *  If waiting for threads costs more than they save, calls run on their callers for a while
- *  (PORTACL_ADAPT_THREADS=0: never). Waits for running work. */
+/** Sets the number of threads that kernels use: 1 to 1024. 0 restores the default:
+ * PORTACL_NUM_THREADS; else the lent pool's number; else the number of CPUs that this process may
+ * use (by affinity mask, control groups' quota, and OMP_NUM_THREADS if that is less). Results never
+ * depend on the number. If waiting for threads costs more than they save, calls run on their
+ * callers for a while (PORTACL_ADAPT_THREADS=0: never). Waits for running work. */
 PORTACL_API int32_t portaclSetNumThreads(int32_t threads);
-/** The number for calls of this thread. */
+/** Returns the number of threads for calls of this thread. */
 PORTACL_API int32_t portaclGetNumThreads(void);
 
-/** A host's own threads, lent to the library: an OpenMP team, a server's pool. Two pools of threads
- * in one process take the CPUs from each other, most of all if the host's threads wait by spinning.
+/** Threads of a host program, lent to the library: an OpenMP team, a server's pool. Without it, two
+ * pools in one process take the CPUs from each other, most of all if the host's threads spin.
  *
  *  The pool may run tasks at the same time or one after the other, in any order, even all on one
  *  thread: the library distributes its work, and results have the same bits for every pool. */
 typedef struct portaclThreadPool {
   void* host; /**< Passed to both functions. */
 
-  /** How many threads loops of the calling thread should use; asked when a plan is made and when
-   *  it runs. If this is null or returns less than 1: the library's own number. A number that the
-   *  process asked for (portaclSetNumThreads, PORTACL_NUM_THREADS) comes first. */
+  /** Returns how many threads loops of the calling thread should use. Called when a plan is made
+   * and when it runs. Null, or a result below 1: the library's own number. A number that the
+   * process has requested (portaclSetNumThreads, PORTACL_NUM_THREADS) comes first. */
   int32_t (*numThreads)(void* host);
 
-  /** Calls task(context, i) once for each i in [0, count), on any threads in any order, and returns
-   *  when all calls have returned; what they wrote is then visible to the caller, and what the
-   *  caller wrote before is visible to them. Called from several threads at a time, and never from
-   *  inside a task. Null: the library's own threads, as many as numThreads says. */
+  /** Calls task(context, i) once for each i in [0, count), on any threads in any order. Returns
+   * when all calls have returned. The tasks see what the caller wrote before; the caller then sees
+   * what the tasks wrote. Several threads may call this at a time, but never from inside a task.
+   * Null: the library's own threads, as many as numThreads returns. */
   void (*run)(void* host, int32_t count, void (*task)(void* context, int32_t index), void* context);
 
-  /** Its name in portaclGetInfo; copied (up to 159 bytes). Null: "the host's". */
+  /** The pool's name in portaclGetInfo; copied (up to 159 bytes). Null: "the host's". */
   const char* name;
 } portaclThreadPool;
 
-/** Lends the library a pool, for the whole process; null takes it back. The pool is used for work
- *  on the threads that call the library: plans of this API, and streams where a thread that
- *  synchronises runs their work. Streams' own threads and forked children never use it. The pool's
- *  functions must not call functions of the library that set something. Waits for running work; the
- *  previous pool is not used after this returns. */
+/** Lends the library a pool, for the whole process; null takes it back. The library uses it for
+ * work on threads that call the library: plans of this API, and work of streams that such a thread
+ * does while it synchronises. Streams' own threads and forked children never use it. The pool's
+ *  functions must not call the library's setters. Waits for running work; the library does not use
+ *  the previous pool after this call. */
 PORTACL_API int32_t portaclSetThreadPool(const portaclThreadPool* pool);
 
-/** What the aclnn API accepts: "atlas-a2" (default), "atlas-a3", "atlas-training", "ascend-950" or
- *  "open".
+/** Sets which calls the aclnn API accepts: "atlas-a2" (default), "atlas-a3", "atlas-training",
+ *  "ascend-950" or "open".
  *  Process-wide; the environment variable PORTACL_PROFILE gives the first value. */
 PORTACL_API int32_t portaclSetProfile(const char* name);
 PORTACL_API const char* portaclGetProfile(void);
 
-/** Which published pages the profiles follow: "8.x" (default), the pages of the first operators,
- * or "9.x", the newest pages; docs/compatibility.md has the differences. ascend-950 always
- * follows the newest. Process-wide; the environment variable PORTACL_EDITION gives the first
+/** Sets which of the vendor's pages the profiles follow: "8.x" (default), the pages of the first
+ * operators, or "9.x", the newest pages (differences: docs/compatibility.md). ascend-950 always
+ * follows the newest pages. Process-wide; the environment variable PORTACL_EDITION gives the first
  * value.
  */
 PORTACL_API int32_t portaclSetEdition(const char* name);
@@ -121,18 +121,18 @@ PORTACL_API int32_t portaclGetStrict(void);
 PORTACL_API int32_t portaclSetImpl(const char* name);
 PORTACL_API const char* portaclGetImpl(void);
 
-/** Where calls compute that this thread plans from now on: "cpu" (the default), "cuda" (the first
- *  GPU) or "cuda:N". Tensors of a plan for a GPU lie in the GPU's memory, and results have the
- *  CPU's bits. PORTACL_ERROR_NO_KERNEL with the reason if there is no such GPU. If CUDA fails, a
- *  plan's functions also return PORTACL_ERROR_INTERNAL. Only for plans of this API: devices of the
- *  ACL headers compute on the CPU. */
+/** Sets where plans compute that this thread makes from now on: "cpu" (the default), "cuda" (the
+ *  first GPU) or "cuda:N". Tensors of a plan for a GPU lie in the GPU's memory; results have the
+ *  CPU's bits. If there is no such GPU: PORTACL_ERROR_NO_KERNEL with the reason. If CUDA fails, a
+ *  plan's functions also return PORTACL_ERROR_INTERNAL. Only plans of this API use GPUs: devices of
+ *  the ACL headers compute on the CPU. */
 PORTACL_API int32_t portaclSetDevice(const char* name);
-/** "cpu" or "cuda:N"; valid until the thread's next call of portaclGetDevice. */
+/** Returns "cpu" or "cuda:N", valid until the thread's next call of portaclGetDevice. */
 PORTACL_API const char* portaclGetDevice(void);
 
 /* ---- tensors ------------------------------------------------------------------------------ */
 
-/** Element types; the values are aclDataType's. */
+/** Element types. Their values are the values of aclDataType. */
 enum {
   PORTACL_FLOAT32 = 0,
   PORTACL_FLOAT16 = 1,
@@ -145,8 +145,8 @@ enum {
 
 enum { PORTACL_MAX_RANK = 5 };
 
-/** A view of the caller's memory. Inputs may have any strides (0 repeats, negative flips); outputs
- *  must not overlap themselves, an input or another output. */
+/** A view of the caller's memory. Inputs may have any strides (0 repeats, negative flips). Outputs
+ *  must not overlap themselves, inputs or other outputs. */
 typedef struct portaclTensor {
   void* data;                        /**< Address of element (0, 0, ...). Not written for inputs. */
   int32_t dtype;                     /**< PORTACL_FLOAT32, ... */
@@ -164,19 +164,19 @@ enum {
   PORTACL_CONSTANT = 4
 };
 enum { PORTACL_AVERAGE = 0, PORTACL_MAX = 1, PORTACL_MAX_CORNERS = 2 };
-/** Values of `antialias` for pictures in PORTACL_UINT8: antialiased, with the bits of Pillow before
- *  release 13, or from it on. */
+/** Values of `antialias` for images in PORTACL_UINT8: antialiased with the bits of Pillow, before
+ *  release 13 or from release 13 on. */
 enum { PORTACL_PILLOW_12 = 12, PORTACL_PILLOW_13 = 13 };
 
 /* ---- plans: check once, run often --------------------------------------------------------- */
 
-/** A checked call with its index tables, kernel choice and workspace layout. Immutable: any number
- *  of threads may run one plan at a time, each with its own tensors and workspace. A null plan is
- *  an error (portaclPlanDestroy takes it). Unlike handles of the ACL headers, a pointer that is no
- *  plan is not detected. */
+/** A checked call with its index tables, kernel and workspace layout. It never changes: many
+ * threads may run one plan at a time, each with its own tensors and workspace. A null plan is an
+ * error, except for portaclPlanDestroy. Unlike bad handles of the ACL headers, a pointer that is no
+ * plan is not detected. */
 typedef struct portaclPlan portaclPlan;
 
-/** Plans gradInput[n, c, src(o)] += gradOutput[n, c, o], elements without a source 0.
+/** Plans gradInput[n, c, src(o)] += gradOutput[n, c, o]. Elements without a source become 0.
  *  @param gradOutput (N, C, L), (N, C, H, W) or (N, C, D, H, W).
  *  @param gradInput  same rank and dtype, same N and C, the other spatial extents.
  *  @param scales null, or one value per spatial axis: gradOutput extent / gradInput extent, as
@@ -188,7 +188,7 @@ PORTACL_API int32_t portaclPlanUpsampleNearestExactBackward(const portaclTensor*
                                                             portaclPlan** plan);
 
 /** Plans output[n, c, o] = input[n, c, src(o)] with the index rule of the backward function, so
- * that both are exact adjoints. Shapes: input like its gradInput, output like its gradOutput.
+ * that each is the other's exact adjoint. Shapes: input like gradInput, output like gradOutput.
  */
 PORTACL_API int32_t portaclPlanUpsampleNearestExact(const portaclTensor* input,
                                                     const portaclTensor* output,
@@ -228,9 +228,9 @@ PORTACL_API int32_t portaclPlanGridSampler3D(const portaclTensor* input, const p
                                              int32_t padding, int32_t alignCorners,
                                              portaclPlan** plan);
 
-/** Plans grid sampling as portaclPlanGridSampler2D does, with every padding. On the CPU.
+/** Plans grid sampling like portaclPlanGridSampler2D, but with every padding. Only on the CPU.
  *  @param padding also PORTACL_CIRCULAR: the image repeats itself; PORTACL_CONSTANT: pixels outside
- *  hold fillValue, and so does a point without pixels inside.
+ *  are fillValue, and so are points without pixels inside.
  *  @param fillValue read only with PORTACL_CONSTANT; any value, rounded to float if the tensors are
  *  not PORTACL_DOUBLE.
  *  @param replaceOutside 0, or 1: if a point is outside the image in x or y, before padding, its
@@ -267,8 +267,8 @@ PORTACL_API int32_t portaclPlanGridSampler3DPaddedBackward(
 /** Plans resizing by linear interpolation along every spatial axis: linear, bilinear, trilinear.
  *  @param input  (N, C, L), (N, C, H, W) or (N, C, D, H, W).
  *  @param output same rank and dtype, same N and C, the other spatial extents.
- *  @param alignCorners 0: the outer edges (-0.5 and extent - 0.5) are aligned; else the middles of
- *  the first and last elements.
+ *  @param alignCorners 0: aligns the outer edges (-0.5 and extent - 0.5); else the middles of the
+ *  first and last elements.
  *  @param antialias not 0: an axis that shrinks averages over as many elements as one output
  * covers. PORTACL_PILLOW_12 and PORTACL_PILLOW_13 are for images in PORTACL_UINT8, without
  * alignCorners. Otherwise PORTACL_UINT8 gets the bits of PyTorch's CPU kernels.
@@ -301,8 +301,8 @@ PORTACL_API int32_t portaclPlanUpsampleCubicBackward(const portaclTensor* gradOu
                                                      const double* scales, portaclPlan** plan);
 
 /** Plans resizing by Lanczos's filter of three lobes, always antialiased. Parameters as for
- * portaclPlanUpsampleLinear, but alignCorners must be 0, and antialias says only whether a picture
- * gets Pillow's bits. */
+ * portaclPlanUpsampleLinear, but alignCorners must be 0, and antialias only decides if images in
+ * PORTACL_UINT8 get Pillow's bits. */
 PORTACL_API int32_t portaclPlanUpsampleLanczos(const portaclTensor* input,
                                                const portaclTensor* output, int32_t alignCorners,
                                                int32_t antialias, const double* scales,
@@ -314,8 +314,8 @@ PORTACL_API int32_t portaclPlanUpsampleLanczosBackward(const portaclTensor* grad
                                                        int32_t alignCorners, int32_t antialias,
                                                        const double* scales, portaclPlan** plan);
 
-/** Plans resizing by the element that holds an output's beginning (PyTorch's "nearest"), with one
- * index rule for both directions. Shapes and scales as for portaclPlanUpsampleNearestExact. */
+/** Plans resizing by nearest as in PyTorch: an output takes the element that holds its beginning.
+ * Both directions use one index rule. Shapes and scales as for portaclPlanUpsampleNearestExact. */
 PORTACL_API int32_t portaclPlanUpsampleNearest(const portaclTensor* input,
                                                const portaclTensor* output, const double* scales,
                                                portaclPlan** plan);
@@ -339,7 +339,7 @@ PORTACL_API int32_t portaclPlanAdaptiveAvgPoolBackward(const portaclTensor* grad
                                                        const portaclTensor* gradInput,
                                                        portaclPlan** plan);
 
-/** Plans the grid of points that affine maps give, for grid sampling.
+/** Plans the points of affine maps, as a grid for grid sampling.
  *  @param theta (N, 2, 3), or (N, 3, 4) for volumes.
  *  @param grid  (N, H, W, 2) or (N, D, H, W, 3), x first: theta times (x, y (, z), 1).
  *  @param alignCorners not 0: -1 and 1 are the middles of the border elements, not their outer
@@ -371,7 +371,7 @@ PORTACL_API int32_t portaclPlanMsDeformAttn(const portaclTensor* value,
                                             const portaclTensor* weights,
                                             const portaclTensor* output, portaclPlan** plan);
 
-/** Plans the gradients of portaclPlanMsDeformAttn; each may be null, if it is not wanted.
+/** Plans the gradients of portaclPlanMsDeformAttn. A gradient that is not wanted may be null.
  *  @param valueGrad, locationsGrad, weightsGrad like value, locations and weights.
  */
 PORTACL_API int32_t portaclPlanMsDeformAttnBackward(
@@ -382,8 +382,8 @@ PORTACL_API int32_t portaclPlanMsDeformAttnBackward(
 
 /** Plans RoiAlign: cuts regions of images into bins; each bin becomes one element.
  *  @param input (N, C, H, W).
- *  @param boxes (K, 5): image, x1, y1, x2, y2. If a coordinate is not finite, the roi gives 0. If
- *  an image is outside [0, N), the run is refused before anything is written.
+ *  @param boxes (K, 5): image, x1, y1, x2, y2. A roi with a coordinate that is not finite gives 0.
+ * If an image is outside [0, N), the run is refused before anything is written.
  *  @param pooledHeight rows of bins, at least 1.
  *  @param pooledWidth columns of bins, at least 1.
  *  @param spatialScale elements of the image per unit of a roi, above 0.
@@ -408,9 +408,9 @@ PORTACL_API int32_t portaclPlanRoiAlignBackward(
     int64_t pooledHeight, int64_t pooledWidth, double spatialScale, int64_t samplingRatio,
     int32_t aligned, int32_t mode, const portaclTensor* gradInput, portaclPlan** plan);
 
-/** Plans RoiAlign of rotated rois, the average.
- *  @param boxes (K, 6): image, centre x, centre y, width, height, angle in radians. Angles from
- *  2^20 on give 0.
+/** Plans RoiAlign of rotated rois. Each bin becomes the average of its samples.
+ *  @param boxes (K, 6): image, centre x, centre y, width, height, angle in radians. Rois with an
+ * angle of 2^20 or more give 0.
  *  @param clockwise not 0: positive angles turn the other way. Other parameters: as for
  *  portaclPlanRoiAlign.
  */
@@ -427,20 +427,20 @@ PORTACL_API int32_t portaclPlanRoiAlignRotatedBackward(
     int64_t pooledWidth, double spatialScale, int64_t samplingRatio, int32_t aligned,
     int32_t clockwise, const portaclTensor* gradInput, portaclPlan** plan);
 
-/** Order of planes in a tensor of offsets: all of x, all of y, then (if there is no tensor of
- * masks) all masks; or y and x in turn, as in torchvision. */
+/** The order of planes in a tensor of offsets. PORTACL_PLANES: all of x, all of y, then all masks
+ * (if they have no tensor of their own). PORTACL_PAIRS: y and x in turn, as in torchvision. */
 #define PORTACL_PLANES 0
 #define PORTACL_PAIRS 1
 
-/** Plans a deformable convolution. A position is NaN if a coordinate of its sample is NaN. A
- *  sample outside the image, however far, gives 0.
+/** Plans a deformable convolution. If a coordinate of a sample is NaN, its output position is NaN.
+ * A sample outside the image gives 0, however far outside it is.
  *  @param input (N, C, H, W).
  *  @param weight (O, C / groups, KH, KW).
  *  @param offset (N, 2 * offsetGroups * KH * KW, OH, OW), or with 3 instead of 2 if masks follow.
  *  @param bias (O), or null; may be FLOAT32 beside 16 bits.
  *  @param mask (N, offsetGroups * KH * KW, OH, OW), or null: the factors of the samples.
  *  @param kernelSize KH, KW.
- *  @param stride two numbers, along H and W; so is dilation.
+ *  @param stride two numbers, along H and W; dilation likewise.
  *  @param padding four numbers: top, bottom, left, right.
  *  @param groups parts of the channels that are convolved separately.
  *  @param offsetGroups parts of the channels; each has its own offsets and masks.
@@ -457,8 +457,8 @@ PORTACL_API int32_t portaclPlanDeformConv2d(const portaclTensor* input, const po
                                             const portaclTensor* output,
                                             const portaclTensor* columns, portaclPlan** plan);
 
-/** Plans the gradients of portaclPlanDeformConv2d; each may be null, if it is not wanted.
- *  @param columns the function's columns, for weightGrad; null: they are computed again.
+/** Plans the gradients of portaclPlanDeformConv2d. A gradient that is not wanted may be null.
+ *  @param columns the function's columns, for weightGrad; null: the run computes them again.
  *  @param inputGrad, weightGrad, offsetGrad, biasGrad, maskGrad like the tensors of these names.
  *  If masks follow the offsets, offsetGrad holds their gradients.
  */
@@ -471,7 +471,7 @@ PORTACL_API int32_t portaclPlanDeformConv2dBackward(
     const portaclTensor* offsetGrad, const portaclTensor* biasGrad, const portaclTensor* maskGrad,
     portaclPlan** plan);
 
-/** Plans the samples of portaclPlanDeformConv2d alone; offset has PORTACL_PLANES. */
+/** Plans only the samples of portaclPlanDeformConv2d; offset has the layout PORTACL_PLANES. */
 PORTACL_API int32_t portaclPlanDeformableOffsets(const portaclTensor* input,
                                                  const portaclTensor* offset,
                                                  const int64_t* kernelSize, const int64_t* stride,
@@ -479,18 +479,18 @@ PORTACL_API int32_t portaclPlanDeformableOffsets(const portaclTensor* input,
                                                  int64_t offsetGroups, const portaclTensor* columns,
                                                  portaclPlan** plan);
 
-/** Plans the gradients of portaclPlanDeformableOffsets; gradOutput is like columns. Each gradient
- *  may be null, if it is not wanted. */
+/** Plans the gradients of portaclPlanDeformableOffsets; gradOutput is like columns. A gradient that
+ *  is not wanted may be null. */
 PORTACL_API int32_t portaclPlanDeformableOffsetsBackward(
     const portaclTensor* gradOutput, const portaclTensor* input, const portaclTensor* offset,
     const int64_t* kernelSize, const int64_t* stride, const int64_t* padding,
     const int64_t* dilation, int64_t offsetGroups, const portaclTensor* inputGrad,
     const portaclTensor* offsetGrad, portaclPlan** plan);
 
-/** Bytes of scratch memory that one run needs; 0 is common. 0 for a null plan. */
+/** Returns the bytes of scratch memory for one run, often 0. Returns 0 for a null plan. */
 PORTACL_API uint64_t portaclPlanGetWorkspaceSize(const portaclPlan* plan);
 
-/** The kernel that the plan chose, "family:path", for example "avx512:x2" or "ref". */
+/** Returns the kernel that the plan chose, "kernel:path" or "kernel", e.g. "avx512:x2" or "ref". */
 PORTACL_API const char* portaclPlanGetKernel(const portaclPlan* plan);
 
 /** Runs a plan on the calling thread and the library's threads; returns when the results are
@@ -498,14 +498,14 @@ PORTACL_API const char* portaclPlanGetKernel(const portaclPlan* plan);
  *  @param tensors null for the planned addresses; or the addresses of all tensors, in the order of
  *         the planning function's parameters, with the planned dtypes, shapes and strides. Null
  *         entries keep the planned address.
- *  @param workspace at least the plan's workspace size, aligned to 64 bytes; null lets the library
- *         take it from its own pool.
+ *  @param workspace at least the plan's workspace size, aligned to 64 bytes; if null, the library
+ *         takes memory from its own pool.
  *  @param workspaceSize size of workspace in bytes, 0 with null. */
 PORTACL_API int32_t portaclPlanRun(const portaclPlan* plan, void* const* tensors, void* workspace,
                                    uint64_t workspaceSize);
 
-/** Enqueues a plan for a GPU on a stream of CUDA's and returns: nothing waits. Parameters as for
- *  portaclPlanRun. The workspace and the tensors lie in the GPU's memory until the stream has
+/** Enqueues a plan for a GPU on a CUDA stream and returns without waiting. Parameters as for
+ *  portaclPlanRun. The workspace and the tensors must stay in the GPU's memory until the stream has
  *  passed the call. Without a workspace, memory is allocated and freed in the stream's order
  *  (cudaMallocAsync). A CUDA graph may capture the call; the plan must outlive the graph.
  *  @param stream a cudaStream_t of the plan's GPU; null is CUDA's default stream. */
@@ -518,8 +518,8 @@ PORTACL_API void portaclPlanDestroy(portaclPlan* plan);
 
 /* ---- arguments of an aclnn function ------------------------------------------------------- */
 
-/* Handles of aclnn/acl_meta.h. Phase 1 of an operator of one's own reads its arguments with these
- * functions, and tensors with aclGetViewShape and its kin (docs/tutorials/own_kernel.md). */
+/* Handles of aclnn/acl_meta.h. Phase 1 of a program's own operator reads its arguments with these
+ * functions, and tensors with aclGetViewShape and similar ones (docs/tutorials/own_kernel.md). */
 struct aclScalar;
 struct aclIntArray;
 struct aclFloatArray;
@@ -570,7 +570,7 @@ namespace portacl {
 enum class DataType : int32_t {
   kFloat32 = PORTACL_FLOAT32,
   kFloat16 = PORTACL_FLOAT16,
-  kInt32 = PORTACL_INT32,  // of indices
+  kInt32 = PORTACL_INT32,  // for indices
   kUInt8 = PORTACL_UINT8,
   kInt64 = PORTACL_INT64,
   kFloat64 = PORTACL_FLOAT64,
@@ -587,7 +587,7 @@ enum class Padding : int32_t {
   kZeros = PORTACL_ZEROS,
   kBorder = PORTACL_BORDER,
   kReflection = PORTACL_REFLECTION,
-  kCircular = PORTACL_CIRCULAR,  // these two: of grid_sampler_2d_padded and its kin
+  kCircular = PORTACL_CIRCULAR,  // these two only for grid_sampler_2d_padded and similar functions
   kConstant = PORTACL_CONSTANT
 };
 
@@ -596,8 +596,8 @@ struct GridSampling {
   Interpolation interpolation = Interpolation::kBilinear;
   Padding padding = Padding::kZeros;
   bool align_corners = false;
-  double fill_value = 0;                               // of taps outside, with Padding::kConstant
-  std::optional<double> outside_value = std::nullopt;  // of points outside; none: by the padding
+  double fill_value = 0;                               // of taps outside; only Padding::kConstant
+  std::optional<double> outside_value = std::nullopt;  // of points outside; none: padding decides
 };
 enum class RoiMode : int32_t {
   kAverage = PORTACL_AVERAGE,
@@ -617,8 +617,8 @@ struct RoiAlign {
 
 enum class OffsetLayout : int32_t { kPlanes = PORTACL_PLANES, kPairs = PORTACL_PAIRS };
 
-/// How a deformable convolution moves over the image; see portaclPlanDeformConv2d. `layout` of the
-/// offsets counts only for the convolution.
+/// How a deformable convolution moves over the image; see portaclPlanDeformConv2d. Only the
+/// convolution uses `layout`, the layout of offsets.
 struct DeformConv {
   int64_t stride[2] = {1, 1};
   int64_t padding[4] = {0, 0, 0, 0};
@@ -646,7 +646,7 @@ class [[nodiscard]] Status {
   std::string message_;
 };
 
-/// Where this thread's plans compute from now on: "cpu", "cuda", "cuda:N"; see portaclSetDevice.
+/// Sets where this thread's next plans compute: "cpu", "cuda" or "cuda:N"; see portaclSetDevice.
 inline Status set_device(const char* name) { return Status(portaclSetDevice(name)); }
 
 /// Lends the library a pool of threads (see portaclThreadPool): any object with
@@ -665,7 +665,7 @@ Status set_thread_pool(Pool& pool, const char* name = nullptr) {
   return Status(portaclSetThreadPool(&lent));
 }
 
-/// Takes back the pool: work runs on the library's own threads again.
+/// Takes the pool back: work runs on the library's own threads again.
 inline Status reset_thread_pool() { return Status(portaclSetThreadPool(nullptr)); }
 
 /// A view of the caller's memory (see portaclTensor). Without strides: contiguous, last axis
@@ -711,7 +711,7 @@ class Tensor {
       return;
     }
     c_.rank = static_cast<int32_t>(rank);
-    uint64_t next = 1;  // unsigned: an absurd shape wraps here and is refused by the library
+    uint64_t next = 1;  // unsigned: a huge shape wraps here, and the library refuses it
     for (size_t i = rank; i-- > 0;) {
       c_.shape[i] = shape[i];
       c_.strides[i] = strides != nullptr ? strides[i] : static_cast<int64_t>(next);
@@ -1120,7 +1120,7 @@ inline Status upsample_cubic_backward(const Tensor& grad_output, const Tensor& g
   return status.ok() ? plan.run() : status;
 }
 
-/// Resizes by Lanczos's filter of three lobes; see portaclPlanUpsampleLanczos.
+/// Resizes by Lanczos's filter with three lobes; see portaclPlanUpsampleLanczos.
 inline Status upsample_lanczos(const Tensor& input, const Tensor& output,
                                const double* scales = nullptr) {
   Plan plan;
@@ -1136,7 +1136,7 @@ inline Status upsample_lanczos_backward(const Tensor& grad_output, const Tensor&
   return status.ok() ? plan.run() : status;
 }
 
-/// Resizes by the element that an output begins in; see portaclPlanUpsampleNearest.
+/// Resizes by nearest as in PyTorch; see portaclPlanUpsampleNearest.
 inline Status upsample_nearest(const Tensor& input, const Tensor& output,
                                const double* scales = nullptr) {
   Plan plan;
@@ -1166,7 +1166,7 @@ inline Status adaptive_avg_pool_backward(const Tensor& grad_output, const Tensor
   return status.ok() ? plan.run() : status;
 }
 
-/// The grid of points that affine maps give; see portaclPlanAffineGrid.
+/// The points of affine maps; see portaclPlanAffineGrid.
 inline Status affine_grid(const Tensor& theta, const Tensor& grid, bool align_corners = false) {
   Plan plan;
   Status status = plan.affine_grid(theta, grid, align_corners);
