@@ -1,6 +1,6 @@
 /**
  * @file
- * aclnnAffineGrid: the grid of points that affine maps give.
+ * aclnnAffineGrid: the points of affine maps, as a grid for grid sampling.
  * aclnn/aclnn_base.h has the rules of all operators (phases, checks of strides and overlap,
  * profiles); docs/ops/affine_grid.md has maths, limits and refusals in order.
  */

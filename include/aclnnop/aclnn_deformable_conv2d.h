@@ -31,7 +31,7 @@ extern "C" {
  * @param dilation 1, 1, and elements between the kernel's taps along H and W.
  * @param groups parts of the channels that are convolved separately.
  * @param deformableGroups parts of the channels; each has its own offsets.
- * @param modulated whether offset has masks behind the offsets.
+ * @param modulated true: offset has masks behind the offsets.
  * @param out (N, O, OH, OW).
  * @param deformOutOptional (N, C, OH * KH, OW * KW): the samples times their masks; or null.
  * @param[out] workspaceSize bytes of device memory that phase 2 needs.

@@ -33,7 +33,7 @@ extern "C" {
  * @param dilation 1, 1, and elements between the kernel's taps along H and W.
  * @param groups parts of the channels that are convolved separately.
  * @param deformableGroups parts of the channels; each has its own offsets.
- * @param modulated whether offset has masks behind the offsets.
+ * @param modulated true: offset has masks behind the offsets.
  * @param gradInput like input. Overwritten, like the others.
  * @param gradWeight like weight.
  * @param gradOffset like offset.

@@ -20,8 +20,8 @@ extern "C" {
  * Phase 1: checks, plans, and returns workspace size and executor.
  *
  * @param value, spatialShape, levelStartIndex, location, attnWeight: as
- * aclnnMultiScaleDeformableAttnFunction has them.
- * @param gradOutput the gradient of its output, with rank 3 or 4.
+ * in aclnnMultiScaleDeformableAttnFunction.
+ * @param gradOutput the gradient of the function's output, with rank 3 or 4.
  * @param gradValue like value; overwritten, not added to.
  * @param gradLocation like location.
  * @param gradAttnWeight like attnWeight.

@@ -22,7 +22,7 @@ extern "C" {
  *
  * @param self (N, C, H, W): FLOAT or FLOAT16. Any strides.
  * @param rois (K, 4): x1, y1, x2, y2; dtype of self.
- * @param batchIndices (K): the image of each roi, INT32. A roi of no image gives 0.
+ * @param batchIndices (K): the image of each roi, INT32. A roi without image gives 0.
  * @param mode "avg" or "max", the maximum of the interpolated samples.
  * @param outputHeight rows of bins, at least 1.
  * @param outputWidth columns of bins, at least 1.

@@ -21,7 +21,7 @@ extern "C" {
  * Phase 1: checks, plans, and returns workspace size and executor.
  *
  * @param self (N, C, H, W): FLOAT or FLOAT16. Any strides.
- * @param boxes (K, 5): image, x1, y1, x2, y2; dtype of self. A roi of no image gives 0.
+ * @param boxes (K, 5): image, x1, y1, x2, y2; dtype of self. A roi without image gives 0.
  * @param pooledHeight rows of bins, at least 1.
  * @param pooledWidth columns of bins, at least 1.
  * @param spatialScale elements of the image per unit of a roi, above 0.

@@ -21,7 +21,7 @@ extern "C" {
  * Phase 1: checks, plans, and returns workspace size and executor.
  *
  * @param gradOutput (K, C, pooledHeight, pooledWidth): FLOAT. Any strides.
- * @param boxes (K, 5): image, x1, y1, x2, y2; dtype of gradOutput. A roi of no image gives 0.
+ * @param boxes (K, 5): image, x1, y1, x2, y2; dtype of gradOutput. A roi without image gives 0.
  * @param inputShape N, C, H and W of self.
  * @param pooledHeight rows of bins, at least 1.
  * @param pooledWidth columns of bins, at least 1.

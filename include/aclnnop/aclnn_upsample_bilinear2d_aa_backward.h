@@ -22,15 +22,15 @@ extern "C" {
  * Phase 1: checks, plans, and returns workspace size and executor.
  *
  * @param gradOutput (N, C, H, W), FLOAT, FLOAT16 or BF16, format NCHW or ND. Any strides.
- * @param outputSize gradient's spatial extents: 2, each at least 1.
+ * @param outputSize spatial extents of gradOutput: 2, each at least 1.
  * @param inputSize the shape of out.
  * @param alignCorners true aligns the middles of the border elements, and scales do not count;
  * false aligns their outer edges.
  * @param scalesH ratio of coordinates (output extent / input extent); 0 or less: from the
  * extents.
- * @param scalesW the same of W.
- * @param out like the input of the function, dtype and format of the other tensor. Must not overlap
- * it.
+ * @param scalesW the same for W.
+ * @param out shape of the forward input; dtype and format of gradOutput. Must not overlap
+ * gradOutput.
  * @param[out] workspaceSize bytes of device memory that phase 2 needs.
  * @param[out] executor the planned execution.
  *

@@ -21,14 +21,13 @@ extern "C" {
  * Phase 1: checks, plans, and returns workspace size and executor.
  *
  * @param self (N, C, H, W), FLOAT, FLOAT16, BF16 or DOUBLE, format NCHW or NHWC. Any strides.
- * @param outputSize out's spatial extents: 2, each at least 1.
+ * @param outputSize spatial extents of out: 2, each at least 1.
  * @param alignCorners true aligns the middles of the border elements, and scales do not count;
  * false aligns their outer edges.
  * @param scalesH ratio of coordinates (output extent / input extent); 0: from the extents. Negative
  * scales are refused.
- * @param scalesW the same of W.
- * @param out N and C of the input, extents outputSize, dtype and format of the other tensor. Must
- * not overlap it.
+ * @param scalesW the same for W.
+ * @param out N and C of self, extents outputSize, dtype and format of self. Must not overlap self.
  * @param[out] workspaceSize bytes of device memory that phase 2 needs.
  * @param[out] executor the planned execution.
  *

@@ -21,13 +21,12 @@ extern "C" {
  * Phase 1: checks, plans, and returns workspace size and executor.
  *
  * @param self (N, C, L), FLOAT, FLOAT16 or BF16, format NCL or ND. Any strides.
- * @param outputSize out's spatial extents: 1, each at least 1.
+ * @param outputSize spatial extents of out: 1, each at least 1.
  * @param alignCorners true aligns the middles of the border elements, and scales do not count;
  * false aligns their outer edges.
  * @param scales ratio of coordinates (output extent / input extent); 0 or less: from the
  * extents.
- * @param out N and C of the input, extents outputSize, dtype and format of the other tensor. Must
- * not overlap it.
+ * @param out N and C of self, extents outputSize, dtype and format of self. Must not overlap self.
  * @param[out] workspaceSize bytes of device memory that phase 2 needs.
  * @param[out] executor the planned execution.
  *

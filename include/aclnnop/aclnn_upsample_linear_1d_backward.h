@@ -21,14 +21,13 @@ extern "C" {
  * Phase 1: checks, plans, and returns workspace size and executor.
  *
  * @param gradOut (N, C, L), FLOAT, FLOAT16 or BF16, format NCL or ND. Any strides.
- * @param outputSize gradient's spatial extents: 1, each at least 1.
+ * @param outputSize spatial extents of gradOut: 1, each at least 1.
  * @param inputSize the shape of out.
  * @param alignCorners true aligns the middles of the border elements, and scales do not count;
  * false aligns their outer edges.
  * @param scales ratio of coordinates (output extent / input extent); 0 or less: from the
  * extents.
- * @param out like the input of the function, dtype and format of the other tensor. Must not overlap
- * it.
+ * @param out shape of the forward input; dtype and format of gradOut. Must not overlap gradOut.
  * @param[out] workspaceSize bytes of device memory that phase 2 needs.
  * @param[out] executor the planned execution.
  *

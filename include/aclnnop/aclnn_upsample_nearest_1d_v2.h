@@ -20,11 +20,10 @@ extern "C" {
  * Phase 1: checks, plans, and returns workspace size and executor.
  *
  * @param self (N, C, L), FLOAT, FLOAT16, BF16, DOUBLE or UINT8, format NCL. Any strides.
- * @param outputSize out's spatial extents: 1, each at least 1.
+ * @param outputSize spatial extents of out: 1, each at least 1.
  * @param scaleL output extent / input extent as the ratio of coordinates; 0 or less: from the
  * extents.
- * @param out N and C of the input, extents outputSize, dtype and format of the other tensor. Must
- * not overlap it.
+ * @param out N and C of self, extents outputSize, dtype and format of self. Must not overlap self.
  * @param[out] workspaceSize bytes of device memory that phase 2 needs.
  * @param[out] executor the planned execution.
  *

@@ -20,14 +20,14 @@ extern "C" {
  * Phase 1: checks, plans, and returns workspace size and executor.
  *
  * @param gradOut (N, C, H, W), FLOAT, FLOAT16 or BF16, format NCHW or NHWC. Any strides.
- * @param outputSize gradient's spatial extents: 2, each at least 1.
+ * @param outputSize spatial extents of gradOut: 2, each at least 1.
  * @param inputSize the shape of gradInput: (N, C, H, W), for format NHWC (N, H, W, C). If gradInput
  * is NHWC and has exactly the other order's extents, (N, C, H, W) is taken too, with a warning.
  * @param scalesH ratio of coordinates (output extent / input extent); 0 or less: from the
  * extents.
- * @param scalesW the same of W.
- * @param gradInput like the input of the function, dtype and format of the other tensor. Must not
- * overlap it.
+ * @param scalesW the same for W.
+ * @param gradInput shape of the forward input; dtype and format of gradOut. Must not overlap
+ * gradOut.
  * @param[out] workspaceSize bytes of device memory that phase 2 needs.
  * @param[out] executor the planned execution.
  *

@@ -21,12 +21,11 @@ extern "C" {
  *
  * @param self (N, C, H, W), FLOAT, FLOAT16, BF16, DOUBLE or UINT8, format NCHW or NHWC. Any
  * strides.
- * @param outputSize out's spatial extents: 2, each at least 1.
+ * @param outputSize spatial extents of out: 2, each at least 1.
  * @param scalesH ratio of coordinates (output extent / input extent); 0 or less: from the
  * extents.
- * @param scalesW the same of W.
- * @param out N and C of the input, extents outputSize, dtype and format of the other tensor. Must
- * not overlap it.
+ * @param scalesW the same for W.
+ * @param out N and C of self, extents outputSize, dtype and format of self. Must not overlap self.
  * @param[out] workspaceSize bytes of device memory that phase 2 needs.
  * @param[out] executor the planned execution.
  *

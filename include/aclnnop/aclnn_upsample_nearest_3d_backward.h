@@ -21,15 +21,15 @@ extern "C" {
  *
  * @param gradOut (N, C, D, H, W), FLOAT, FLOAT16, BF16 or DOUBLE, format NCDHW or NDHWC. Any
  * strides.
- * @param outputSize gradient's spatial extents: 3, each at least 1.
+ * @param outputSize spatial extents of gradOut: 3, each at least 1.
  * @param inputSize the shape of gradInput, in the order (N, C, D, H, W) for each format. For
  * channels-last tensors (N, D, H, W, C) is taken too if gradInput has that shape, with a warning.
  * @param scalesD ratio of coordinates (output extent / input extent); 0 or less: from the
  * extents.
- * @param scalesH the same of H.
- * @param scalesW the same of W.
- * @param gradInput like the input of the function, dtype and format of the other tensor. Must not
- * overlap it.
+ * @param scalesH the same for H.
+ * @param scalesW the same for W.
+ * @param gradInput shape of the forward input; dtype and format of gradOut. Must not overlap
+ * gradOut.
  * @param[out] workspaceSize bytes of device memory that phase 2 needs.
  * @param[out] executor the planned execution.
  *

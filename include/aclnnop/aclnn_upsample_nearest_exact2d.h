@@ -1,8 +1,8 @@
 /**
  * @file
  * aclnnUpsampleNearestExact2d: nearest-exact upsampling of (N, C, H, W) tensors.
- * What all operators share (phases, checks of strides and overlap, profiles) is in
- * aclnn/aclnn_base.h; the index rule in docs/ops/upsample_nearest_exact.md.
+ * aclnn/aclnn_base.h has the rules of all operators (phases, checks of strides and overlap,
+ * profiles); docs/ops/upsample_nearest_exact.md has the index rule.
  */
 #ifndef PORTACL_ACLNNOP_ACLNN_UPSAMPLE_NEAREST_EXACT2D_H_
 #define PORTACL_ACLNNOP_ACLNN_UPSAMPLE_NEAREST_EXACT2D_H_
@@ -19,14 +19,14 @@ extern "C" {
 /**
  * Phase 1: checks, plans, and returns workspace size and executor.
  *
- * Computes out[n, c, o] = self[n, c, src(o)], one index per spatial axis, with the src of the
- * gradient's header: the two operators are exact adjoints.
+ * Computes out[n, c, o] = self[n, c, src(o)], one index per spatial axis, with the rule src()
+ * of the gradient's header. Each operator is the exact adjoint of the other.
  *
  * @param self (N, C, H, W), FLOAT, FLOAT16 or BF16, format NCHW, NHWC (then (N, H, W, C)) or ND.
  * Any strides.
- * @param outputSize out's spatial extents: 2, each at least 1.
+ * @param outputSize spatial extents of out: 2, each at least 1.
  * @param scalesH out / self extent, neither negative nor NaN; 0 means "use the sizes".
- * @param scalesW the same of W.
+ * @param scalesW the same for W.
  * @param out N and C of self, extents outputSize, dtype and format of self. Any strides that give
  * each element its own address. Must not overlap self.
  * @param[out] workspaceSize bytes of device memory that phase 2 needs.

@@ -1,8 +1,8 @@
 /**
  * @file
  * aclnnUpsampleNearestExact3d: nearest-exact upsampling of (N, C, D, H, W) tensors.
- * What all operators share (phases, checks of strides and overlap, profiles) is in
- * aclnn/aclnn_base.h; the index rule in docs/ops/upsample_nearest_exact.md.
+ * aclnn/aclnn_base.h has the rules of all operators (phases, checks of strides and overlap,
+ * profiles); docs/ops/upsample_nearest_exact.md has the index rule.
  */
 #ifndef PORTACL_ACLNNOP_ACLNN_UPSAMPLE_NEAREST_EXACT3D_H_
 #define PORTACL_ACLNNOP_ACLNN_UPSAMPLE_NEAREST_EXACT3D_H_
@@ -19,13 +19,13 @@ extern "C" {
 /**
  * Phase 1: checks, plans, and returns workspace size and executor.
  *
- * Computes out[n, c, o] = self[n, c, src(o)], one index per spatial axis, with the src of the
- * gradient's header: the two operators are exact adjoints.
+ * Computes out[n, c, o] = self[n, c, src(o)], one index per spatial axis, with the rule src()
+ * of the gradient's header. Each operator is the exact adjoint of the other.
  *
  * @param self (N, C, D, H, W), FLOAT, FLOAT16 or BF16, format NCDHW or ND. Any strides.
- * @param outputSize out's spatial extents: 3, each at least 1.
+ * @param outputSize spatial extents of out: 3, each at least 1.
  * @param scalesD out / self extent, neither negative nor NaN; 0 means "use the sizes".
- * @param scalesH, scalesW the same of H and W.
+ * @param scalesH, scalesW the same for H and W.
  * @param out N and C of self, extents outputSize, dtype and format of self. Any strides that give
  * each element its own address. Must not overlap self.
  * @param[out] workspaceSize bytes of device memory that phase 2 needs.

@@ -22,15 +22,14 @@ extern "C" {
  *
  * @param self (N, C, D, H, W), FLOAT, FLOAT16, BF16 or DOUBLE, format NCDHW, NDHWC or ND. Any
  * strides.
- * @param outputSize out's spatial extents: 3, each at least 1.
+ * @param outputSize spatial extents of out: 3, each at least 1.
  * @param alignCorners true aligns the middles of the border elements, and scales do not count;
  * false aligns their outer edges.
  * @param scalesD ratio of coordinates (output extent / input extent); 0 or less: from the
  * extents.
- * @param scalesH the same of H.
- * @param scalesW the same of W.
- * @param out N and C of the input, extents outputSize, dtype and format of the other tensor. Must
- * not overlap it.
+ * @param scalesH the same for H.
+ * @param scalesW the same for W.
+ * @param out N and C of self, extents outputSize, dtype and format of self. Must not overlap self.
  * @param[out] workspaceSize bytes of device memory that phase 2 needs.
  * @param[out] executor the planned execution.
  *
