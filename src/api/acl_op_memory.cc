@@ -17,7 +17,7 @@ namespace {
 
 using base::Status;
 
-// Letters for the axes of tensors whose format names no axes.
+// Letters for a tensor's axes, if its format names none.
 constexpr std::string_view kUnnamed = "abcdefghijklmnop";
 
 // Returns true if memory of shape `said` can hold a tensor of shape `dims`. If the memory has the

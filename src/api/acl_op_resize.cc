@@ -173,7 +173,7 @@ void DropHeight(TensorDesc* tensor) {
   SetAxes({shape[0], shape[1], shape[3]}, tensor);
 }
 
-// Views memory in the order H, W, N, C as (N, C, H, W). `described_so`: so is the description.
+// Views memory ordered H, W, N, C as (N, C, H, W). `described_so`: the description has that order.
 void FromHwnc(bool described_so, TensorDesc* tensor) {
   if (tensor->shape.rank() != 4) return;
   constexpr int kPlaces[] = {2, 3, 0, 1};  // positions of N, C, H, W in the memory

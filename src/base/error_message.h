@@ -12,7 +12,7 @@ namespace portacl::base {
 // Sets this thread's message. It stays until the thread ends; it is lost if memory has run out.
 void SetErrorMessage(std::string message);
 
-// The same for a call that succeeds. Does not replace an error that nobody has taken.
+// Sets a warning of a call that succeeds. It does not replace an error that nobody has taken.
 void SetWarningMessage(std::string message);
 // How many warnings this thread has set.
 uint64_t WarningsOfThread();

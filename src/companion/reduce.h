@@ -1,4 +1,4 @@
-// Sums, means, extrema and losses over some or all axes. The order is the same for any threads.
+// Sums, means, extrema and losses over some or all axes. No thread count changes the order of sums.
 #ifndef PORTACL_COMPANION_REDUCE_H_
 #define PORTACL_COMPANION_REDUCE_H_
 

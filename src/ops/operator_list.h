@@ -165,7 +165,7 @@ constexpr std::string_view PartOf(const Parameter& parameter, size_t index) {
 }
 constexpr size_t PartsOf(const Parameter& parameter) { return parameter.parts; }
 
-// For all functions with these dtypes on their pages.
+// Dtypes that the pages of several functions have in common.
 inline constexpr DTypesOfProfiles kFloats = {.atlas_a2 = "FLOAT FLOAT16 BF16",
                                              .atlas_training = "FLOAT FLOAT16",
                                              .open = "FLOAT FLOAT16 BF16 DOUBLE"};
@@ -184,12 +184,12 @@ inline constexpr DTypesOfProfiles kImageSamplerFloats = {.atlas_a2 = "FLOAT FLOA
 inline constexpr DTypesOfProfiles kVolumeSamplerFloats = {.atlas_a2 = "FLOAT FLOAT16 DOUBLE",
                                                           .atlas_training = "FLOAT FLOAT16 DOUBLE",
                                                           .open = "FLOAT FLOAT16 BF16 DOUBLE"};
-// For deformable attention, which the profile atlas-training lacks.
+// Dtypes of deformable attention, which the profile atlas-training lacks.
 inline constexpr DTypesOfProfiles kAttentionFloats = {.atlas_a2 = "FLOAT FLOAT16 BF16",
                                                       .ascend_950 = "FLOAT FLOAT16 BF16",
                                                       .open = "FLOAT FLOAT16 BF16 DOUBLE"};
 inline constexpr DTypesOfProfiles kNativeFloats = {.open = "FLOAT FLOAT16 BF16 DOUBLE"};
-// For RoiAlign.
+// Dtypes of RoiAlign.
 inline constexpr DTypesOfProfiles kRoiFloats = {.atlas_a2 = "FLOAT FLOAT16",
                                                 .atlas_training = "FLOAT FLOAT16",
                                                 .open = "FLOAT FLOAT16 BF16 DOUBLE"};
@@ -204,7 +204,7 @@ inline constexpr DTypesOfProfiles kRoiGradientFloats = {.atlas_a2 = "FLOAT",
 inline constexpr DTypesOfProfiles kRoiIndices = {
     .atlas_a2 = "INT32", .atlas_training = "INT32", .ascend_950 = "INT32", .open = "INT32 INT64"};
 inline constexpr DTypesOfProfiles kNativePictures = {.open = "FLOAT FLOAT16 BF16 DOUBLE UINT8"};
-// For tensors that hold indices.
+// Dtypes of tensors that hold indices.
 inline constexpr DTypesOfProfiles kIndices = {.atlas_a2 = "INT32 INT64",
                                               .atlas_training = "INT32 INT64",
                                               .ascend_950 = "INT32 INT64",

@@ -128,8 +128,8 @@ class Plan {
     return {};
   }
 
-  // For a call on lists of tensors: one plan per member. They run in this order instead of Run(),
-  // at their planned addresses, and need no workspace.
+  // Returns the plans of a call on lists of tensors, one per member; empty for other calls. They
+  // run in this order instead of Run(), at their planned addresses, and need no workspace.
   virtual std::span<const std::shared_ptr<const Plan>> parts() const { return {}; }
 
   // The aclnn function that names this call in the log of calls, whichever API was called. Null if
@@ -212,7 +212,7 @@ class Plan {
   void LogFlag(size_t index, bool value) {
     if (logged_numbers_ != nullptr) logged_numbers_->flags[index] = value;
   }
-  // For a call that no function of the aclnn API can repeat.
+  // Keeps a call out of the log that no function of the aclnn API can repeat.
   void LeaveOutOfTheLog() { logged_ = nullptr; }
 
   std::string kernel_ = "none";
@@ -259,7 +259,7 @@ base::Status CheckWorkspaceSize(const Plan& plan, uint64_t workspace_size);
 // Checks the workspace's address and size, and how much of its allocation follows (if known).
 base::Status CheckWorkspace(const Plan& plan, const void* workspace, uint64_t workspace_size);
 
-// For APIs that allocate the workspace themselves: refuses null, which means no memory.
+// Refuses null, which means no memory. For APIs that allocate the workspace themselves.
 base::Status CheckOwnWorkspace(const Plan& plan, const void* workspace);
 
 }  // namespace portacl::ops

@@ -60,7 +60,7 @@ class ResizeChecks {
     return {};
   }
 
-  // Refuses a tensor whose axis `axis`, counted in (N, C, ...), has no elements.
+  // Refuses a tensor without elements along axis `axis` of (N, C, ...).
   Status RefuseEmpty(Rule rule, const char* name, const TensorDesc& tensor, int axis) const {
     return refusals_.Refuse(rule, "{} has shape {}, but {} must be at least 1", name,
                             tensor.shape.ToString(),

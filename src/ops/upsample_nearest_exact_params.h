@@ -40,8 +40,8 @@ struct NearestParams {
 struct UpsampleNearestExactParams : NearestParams {};
 
 // Reads gradOutput (the output's shape); writes gradInput. gradInput[n, c, k, i, j] = sum of
-// gradOutput[n, c, od, oh, ow] over all od whose source is k, oh whose source is i, ow whose source
-// is j, in row-major order from +0, in float (double for double), rounded once.
+// gradOutput[n, c, od, oh, ow] with src(od) = k, src(oh) = i and src(ow) = j on their axes. Sums
+// are in row-major order from +0, in float (double for double), rounded once.
 struct UpsampleNearestExactBackwardParams : NearestParams {};
 
 }  // namespace portacl::ops

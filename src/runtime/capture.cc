@@ -21,7 +21,7 @@ struct Step {
   std::function<bool()> ready;
 };
 
-// For each stream of a capture: how many of its tasks count as done.
+// Per stream of a capture: how many of its tasks come before some point of the capture.
 using Clock = std::vector<uint64_t>;
 
 }  // namespace

@@ -20,7 +20,7 @@ namespace {
 struct Device {
   int32_t set_count = 0;
   std::shared_ptr<Context> primary;
-  int32_t ending = 0;      // calls that are closing contexts, whose work may still use memory
+  int32_t ending = 0;      // calls that close contexts now: work of these contexts may use memory
   uint64_t abandoned = 0;  // the newest allocation of contexts that resets have closed
 };
 

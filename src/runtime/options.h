@@ -36,7 +36,7 @@ void SetDeviceCores(int32_t device, int32_t resource, uint32_t cores);
 uint32_t DeviceCores(int32_t device, int32_t resource);
 uint32_t StreamCores(Stream& stream, int32_t resource);
 
-// The handle of the stream whose limits this thread uses; null: the current device's limits.
+// The handle of a stream: this thread uses the stream's limits. Null: the current device's limits.
 void*& ThreadsStream();
 
 // Bytes of one core's second-level cache.

@@ -30,7 +30,7 @@ namespace {
 constexpr auto kPollInterval = std::chrono::microseconds(100);
 constexpr int kOwnFrames = 3;  // this library's frames at the top of each launch's stack
 
-// The stream whose task this thread runs now.
+// The stream that has this thread run a task now, or null.
 PORTACL_STARTS_WITH_THREAD thread_local const Stream* running_stream = nullptr;
 
 base::Status Failure(const char* what) noexcept {

@@ -103,7 +103,7 @@ class FairLock {
   void unlock() { pthread_rwlock_unlock(&lock_); }
   void lock_shared() { pthread_rwlock_rdlock(&lock_); }
   void unlock_shared() { pthread_rwlock_unlock(&lock_); }
-  // For a child of fork(): the thread that held the lock does not exist there.
+  // Frees the lock in a child of fork(): the thread that held it does not exist there.
   void Reset() { lock_ = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP; }
 
  private:

@@ -32,7 +32,7 @@ namespace {
 constexpr int kPattern = 0xFF;     // as in guard.cc: a NaN in each floating-point type
 constexpr int32_t kOfParent = -1;  // instead of a device: memory of the parent process
 
-// A file without a name, whose pages are the memory.
+// An unnamed file. Its pages are the memory.
 struct Physical {
   int file = -1;
   size_t size = 0;
