@@ -16,7 +16,7 @@ const DTypeWords& DTypesOf(const Signature& signature, Surface surface);
 // Refuses a function that the current profile does not have.
 base::Status CheckAvailable(const Refusals& refusals, const Signature& signature, Surface surface);
 
-// The same for one tensor of the function, which may have its own dtypes.
+// Returns the dtypes that one tensor of the function may have now; it may have its own dtypes.
 const DTypeWords& DTypesOf(const Signature& signature, const Parameter& tensor, Surface surface);
 
 // Refuses a tensor with a dtype that is not in `dtypes`.

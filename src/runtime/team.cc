@@ -73,8 +73,8 @@ void Team::SetNumber(int32_t number) {
 }
 
 // Takes ranges: first of the thread's own part, then of the following parts. If a pool's threads
-// keep their numbers, as in OpenMP, their caches hold data of the previous loop, and data of the
-// host's loops over the same tensors. Returns how many units this thread has done.
+// keep their numbers (OpenMP), their caches hold data of the previous loop, and of the host's loops
+// over the same tensors. Returns how many units this thread has done.
 int32_t Team::TakeAll(int32_t number, int32_t index, int32_t slot) {
   const LoopParts cut(count_.load(std::memory_order_acquire),
                       grain_.load(std::memory_order_acquire),
