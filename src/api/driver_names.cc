@@ -14,7 +14,7 @@ using portacl::api::Unsupported;
 
 namespace {
 
-// This code may mean "unknown operator" to clients, but no client calls NoDriver() in that place.
+// Clients read this code as "operator not supported", but call none of these before an operator.
 int32_t NoDriver(const char* function) {
   return portacl::api::Guarded(function, [] {
     return portacl::runtime::Error(ACL_ERROR_RT_FEATURE_NOT_SUPPORT,

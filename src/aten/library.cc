@@ -56,7 +56,7 @@ std::string TwoNumbers(std::string_view text) {
   return std::string(text.substr(begin, text.find_first_not_of(kDigits, dot + 1) - begin));
 }
 
-// Finds the version in the folder of the Python package, or in Debian's name of the file.
+// Finds the version in version.py of the Python package, or in Debian's name of the file.
 Torch TorchOf(const fs::path& library) {
   Torch torch{library.parent_path().string(), ""};
   std::ifstream python(library.parent_path() / ".." / "version.py");

@@ -122,7 +122,7 @@ std::string TooLarge(Reach reach, const Dims& in, const Dims& out, bool backward
       in_float ? " in float" : "", bytes / kGiB);
 }
 
-// Refuses too many rows of the read tensor, or too large planes of a written volume.
+// Says if the read tensor has too many rows, or a written volume too large planes; else "".
 std::string TooMany(Reach reach, const Dims& in, const Dims& out, bool backward) {
   constexpr double k2To31 = int64_t{1} << 31;
   if (reach == Reach::kAny || reach == Reach::kSixteens) return {};

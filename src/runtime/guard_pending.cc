@@ -96,7 +96,7 @@ void FindPages(const MemoryAccess& access, uintptr_t* begin, uintptr_t* end) {
     GuardTable& table = TheGuardTable();
     const std::lock_guard lock(table.mutex);
     if (!FindRegion(access.begin, &region, &in_kernel_range)) {
-      if (!access.write) *end = *begin;  // for reads: other data on the pages may be written
+      if (!access.write) *end = *begin;  // the memory may be read-only, and must stay so
       return;
     }
   }
