@@ -110,8 +110,8 @@ struct ResampleRing {
 };
 
 // Finds the sources that have taps, ascending, and the place of each tap's source among them. Each
-// `channels` destinations have the same taps, in neighbouring sources. The taps of a destination must
-// follow each other, and their first sources must not descend. Returns the number of sources.
+// `channels` destinations have the same taps, in neighbouring sources. The taps of a destination
+// must follow each other, and their first sources must not descend. Returns the number of sources.
 template <class F>
 int64_t FindUsed(const ResampleTaps<F>& taps, int64_t channels, int64_t* used, int64_t* place) {
   int64_t* const first_used = used;
