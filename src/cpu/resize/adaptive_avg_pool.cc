@@ -1,5 +1,5 @@
-// Adaptive average pooling and its gradient, for every instruction set: the sources of each run are
-// added one after the other.
+// Adaptive average pooling and its gradient, compiled for every instruction set. The sources of
+// each run are added one after the other.
 
 #include <hwy/cache_control.h>
 
@@ -69,20 +69,20 @@ class AdaptiveAvgPool {
   }
 
  private:
-  // A row of destinations, the first of those that share its runs along D and H.
+  // A row of destinations: the first of all rows with the same runs along D and H.
   struct Row {
-    const T* from;  // of the plane
+    const T* from;  // first source of the runs
     T* to;
     const PoolRun* d;
     const PoolRun* h;
   };
 
-  // Where a row is: its runs along D and H, its plane.
+  // Numbers of a row's runs along D and H, of its channel and of its image.
   struct Place {
     size_t h, d;
     int64_t c, n;
   };
-  // `channels`: each has rows of its own.
+  // `channels`: how many channels have rows of their own.
   Place PlaceOf(int64_t index, int64_t channels) const {
     const auto h = static_cast<int64_t>(g_.axes[1].runs.size());
     const int64_t plane = index / g_.rows(), row = index % g_.rows();
@@ -108,7 +108,7 @@ class AdaptiveAvgPool {
   }
   Row RowAt(int64_t index, int64_t channels) const { return RowAt(PlaceOf(index, channels)); }
 
-  // Calls visit(row) for the rows that share a row's runs.
+  // Calls visit(to) for each destination row with the same runs along D and H as `row`.
   template <class Visit>
   void ForRows(const Row& row, const Visit& visit) const {
     for (int64_t d = 0; d < row.d->last - row.d->first; ++d) {
@@ -139,7 +139,7 @@ class AdaptiveAvgPool {
     const int64_t count = std::min(kLanes, g_.n * g_.c * g_.rows() - first);
     std::array<Row, kLanes> rows;
     std::array<const T*, kLanes> from{};
-    HWY_ALIGN F of_d[kLanes];  // what sums are divided by, or sources
+    HWY_ALIGN F of_d[kLanes];  // divide each lane's sums or sources
     HWY_ALIGN F of_h[kLanes];
     std::fill_n(of_d, kLanes, F{1});
     std::fill_n(of_h, kLanes, F{1});
@@ -171,8 +171,8 @@ class AdaptiveAvgPool {
     StoreRows(rows, count, sums);
   }
 
-  // Adds one row for each lane; a lane without a row adds 0, which changes no sum, because no sum
-  // is -0. `rows` rows follow each other in memory.
+  // Adds to each lane `rows` source rows, which are adjacent in memory. A lane without rows adds 0.
+  // This changes no sum, because no sum is -0.
   void AddRows(const std::array<const T*, kLanes>& from, int64_t rows, const F* of_d, const F* of_h,
                bool fresh, F* columns, F* sums) const {
     const D tag;
@@ -201,7 +201,7 @@ class AdaptiveAvgPool {
     }
   }
 
-  // Sources [begin, begin + count) of each lane.
+  // Transposes sources [begin, begin + count) of each lane's row to columns.
   void MakeColumns(const std::array<const T*, kLanes>& from, int64_t begin, int64_t count,
                    F* columns) const {
     const int64_t stride = g_.from_stride[4];
@@ -230,8 +230,8 @@ class AdaptiveAvgPool {
     }
   }
 
-  // Adds the columns [begin, end) of a row, or all columns of `rows` rows, to their runs from `run`
-  // on. `fresh`: sums begin with +0. Returns the first run that may have columns behind these.
+  // Adds the columns [begin, end) of a row, or all columns of `rows` rows, to runs from `run` on.
+  // `fresh`: sums start from +0. Returns the first run that may have more columns behind `end`.
   template <bool kPixels, bool kSeveral>
   HWY_NOINLINE size_t AddColumns(size_t run, int64_t begin, int64_t end, int64_t rows, bool fresh,
                                  const F* columns, F* sums) const {
@@ -273,7 +273,7 @@ class AdaptiveAvgPool {
   void StoreRows(const std::array<Row, kLanes>& rows, int64_t count, const F* sums) const {
     const int64_t stride = g_.to_stride[4];
     const auto destinations = static_cast<int64_t>(g_.run_of.size());
-    const int64_t inner = g_.to_stride[1] == 1 ? 1 : g_.inner;  // of planes, each has a plane
+    const int64_t inner = g_.to_stride[1] == 1 ? 1 : g_.inner;  // planes of the results
     constexpr int64_t kFew = 4;
     const bool tiles = stride == 1 && inner == 1 && destinations >= kFew;
     for (int64_t w = 0; tiles && w < destinations; w += kLanes) {
@@ -294,7 +294,7 @@ class AdaptiveAvgPool {
     }
   }
 
-  // To the first row of each lane; past the caches, to all of them.
+  // Writes a tile to the first row of each lane; with streaming, to all rows with the same runs.
   void StoreTile(const std::array<Row, kLanes>& rows, int64_t count, int64_t first,
                  const F* sums) const {
     const D tag;
@@ -348,8 +348,8 @@ class AdaptiveAvgPool {
     }
   }
 
-  // Divides each source of a gradient's row by the extents of its window. In the result channels
-  // lie side by side.
+  // Divides each source of a gradient's row by the extents of its window. In the result the
+  // channels of a pixel are adjacent.
   void DivideRow(const T* from, int64_t d, int64_t h, F* to) const {
     constexpr int64_t kFew = 4;  // vectors at a time
     const D tag;
@@ -378,7 +378,7 @@ class AdaptiveAvgPool {
     }
   }
 
-  // All rows that share a row's runs. Short ones are copied, others are as fast summed again.
+  // Computes all rows with the same runs. Copies short rows, sums others again: as fast.
   template <class S>
   void SumRows(const Row& row, const S* from, const Strides& strides, F* partial) const {
     constexpr size_t kShort = 64 << 10;
@@ -392,8 +392,8 @@ class AdaptiveAvgPool {
     });
   }
 
-  // Some destinations of a row. `from` and `to` point to column 0 of sources and destinations. For
-  // lines of a window, and without `to`, sums go to `partial`.
+  // Some runs of a row of destinations. `from` and `to`: column 0 of sources and destinations. Sums
+  // go to `partial` if `to` is null, and between the lines of a window.
   template <class S>
   struct Windows {
     const Row& row;
@@ -406,8 +406,8 @@ class AdaptiveAvgPool {
     bool begins = true, ends = true;
   };
 
-  // All channels of a row of destinations. Rows of few vectors are done at once, others window by
-  // window.
+  // Computes all channels of a row of destinations: of few channels all windows in one loop, else
+  // window by window.
   template <class S>
   HWY_NOINLINE void SumRow(const Row& row, const S* from, const Strides& strides, bool whole, T* to,
                            F* partial) const {
@@ -421,7 +421,7 @@ class AdaptiveAvgPool {
     for (const PoolRun& run : runs) SumWindow(some, run);
   }
 
-  // A window; many channels of a large one line by line, as they stand in memory.
+  // Sums a window. A large window with many channels is summed line by line, as memory has it.
   template <class S>
   HWY_INLINE void SumWindow(const Windows<S>& all, const PoolRun& run) const {
     constexpr auto kLine = static_cast<int64_t>((16 << 10) / sizeof(S));
@@ -442,7 +442,7 @@ class AdaptiveAvgPool {
     }
   }
 
-  // Channels side by side to planes: the sums of some windows, then tiles of them.
+  // For pixels to planes: computes the sums of some windows, then transposes them tile by tile.
   template <class S>
   HWY_NOINLINE void SumTurned(const Row& row, const S* from, const Strides& strides,
                               F* sums) const {
@@ -461,7 +461,7 @@ class AdaptiveAvgPool {
     }
   }
 
-  // kLanes channels from c on of the destinations of the runs [begin, end), which have `sums`.
+  // Writes kLanes channels from c on for the destinations of runs [begin, end). `sums`: their sums.
   void StoreTurned(const Row& row, size_t begin, size_t end, int64_t c, const F* sums) const {
     const D tag;
     const std::vector<PoolRun>& runs = g_.axes[2].runs;
@@ -506,7 +506,7 @@ class AdaptiveAvgPool {
     }
   }
 
-  // use(sums...) with so many vectors of zeros: there are no arrays of scalable ones.
+  // Calls use(sums...) with kVectors vectors of zeros. (Arrays cannot hold SVE's vectors.)
   template <size_t kVectors, class Use, class... Vectors>
   HWY_INLINE static void WithSums(const Use& use, Vectors&... sums) {
     if constexpr (sizeof...(sums) == kVectors) {
@@ -517,9 +517,9 @@ class AdaptiveAvgPool {
     }
   }
 
-  // kVectors vectors of channels from `first` on; a vector that would reach behind the last channel
-  // begins earlier. Without kWhole: one vector's existing lanes, with any strides. Returns the
-  // number of channels.
+  // Sums kVectors vectors of channels from `first` on. The last vector begins earlier if it would
+  // end behind the last channel. Without kWhole: the existing lanes of one vector, with any
+  // strides. Returns the number of channels.
   template <size_t kVectors, bool kWhole, class S>
   HWY_INLINE int64_t SumChannels(const Windows<S>& some, int64_t first) const {
     const D tag;
@@ -571,7 +571,7 @@ class AdaptiveAvgPool {
     return kWhole ? kLanes * int64_t{kVectors} : part;
   }
 
-  // Calls add(pixel) for the pixels of a window, at the channel `first`.
+  // Calls add(pixel) for each pixel of a window, pointing to channel `first`.
   template <class S, class Add>
   HWY_INLINE void ForWindow(const Windows<S>& some, const Strides& s, const PoolRun& run,
                             int64_t first, const Add& add) const {
@@ -604,8 +604,8 @@ class AdaptiveAvgPool {
 
   // ---- both -------------------------------------------------------------------------------------
 
-  // Which extents divide. A local copy stays in registers. The plan would not, because for the
-  // compiler a vector store may change it.
+  // The extents that divide sums or sources. A local copy stays in registers; the plan would not,
+  // because a vector store may change it as far as the compiler knows.
   struct Division {
     bool d, h, w, multiplies;
     F last;
@@ -615,7 +615,7 @@ class AdaptiveAvgPool {
             static_cast<F>(g_.last_extent)};
   }
 
-  // Divides by the extents one after the other; of bytes the average, halves rounded up.
+  // Divides by one extent after the other. Of bytes: by their product, then halves round up.
   template <class... Vectors>
   HWY_INLINE static void Divide(const Division& which, V of_d, V of_h, F of_w, Vectors&... sums) {
     const D tag;
@@ -644,7 +644,7 @@ class AdaptiveAvgPool {
   char* const scratch_;
 };
 
-// As base::DispatchFloating, with bytes.
+// Does the same as base::DispatchFloating(), and serves bytes too.
 template <class Do>
 decltype(auto) Dispatch(base::DType dtype, const Do& f) {
   if (dtype == base::DType::kUInt8) return f(base::TypeTag<uint8_t>());
@@ -659,7 +659,7 @@ void Run(const Params& params, const AdaptiveAvgPoolPlan& plan, void* workspace)
 }
 
 std::optional<AdaptiveAvgPoolPlan> Plan(const Params& params, std::string_view /*path*/) {
-  // A vector of bytes as short as this one is of no known length there.
+  // With SVE, a vector of so few bytes has no known length.
   if (HWY_HAVE_SCALABLE && params.dtype == base::DType::kUInt8) return std::nullopt;
   return PlanAdaptiveAvgPool(params, params.dtype == base::DType::kDouble ? kBlockLanes<double, 16>
                                                                           : kBlockLanes<float, 16>);

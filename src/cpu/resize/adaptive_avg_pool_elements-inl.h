@@ -1,5 +1,5 @@
-// Elements of pooling: bytes and floating-point numbers in vectors of sums, and averages of 2 x 2
-// bytes. Per target.
+// Elements of pooling: loads and stores bytes and floating-point numbers as vectors of sums, and
+// averages 2 x 2 bytes. Per target.
 #if defined(PORTACL_CPU_RESIZE_ADAPTIVE_AVG_POOL_ELEMENTS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef PORTACL_CPU_RESIZE_ADAPTIVE_AVG_POOL_ELEMENTS_INL_H_
 #undef PORTACL_CPU_RESIZE_ADAPTIVE_AVG_POOL_ELEMENTS_INL_H_
@@ -38,7 +38,7 @@ T Narrowed(base::ComputeType<T> value) {
   }
 }
 
-// The first n <= Lanes(d) elements, the rest zero.
+// Loads the first n <= Lanes(d) elements, widened; the rest is 0.
 template <class D, class T>
 HWY_INLINE hn::Vec<D> LoadElements(D d, const T* from, size_t n) {
   if constexpr (std::is_same_v<T, uint8_t>) {
@@ -61,7 +61,7 @@ HWY_INLINE void StoreElements(hn::Vec<D> v, D d, T* to, size_t n, bool stream = 
   }
 }
 
-// Two rows to one of `pixels` of kInner bytes.
+// Averages two rows of bytes by 2 x 2 pixels. `pixels`: pixels of the result, kInner bytes each.
 template <int64_t kInner>
 HWY_NOINLINE void HalveRow(const uint8_t* top, const uint8_t* below, int64_t pixels, uint8_t* to) {
   const BlockTag<uint8_t, 64> d;

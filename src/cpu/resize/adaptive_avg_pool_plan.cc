@@ -1,4 +1,4 @@
-// Plans of adaptive average pooling: runs of each axis, lanes, tasks.
+// Kernel plans of adaptive average pooling: runs of each axis, lanes, tasks.
 #include "cpu/resize/adaptive_avg_pool_plan.h"
 
 #include <algorithm>
@@ -36,7 +36,7 @@ PoolAxis AxisOf(const AdaptiveAvgPoolParams& p, size_t axis) {
   return made;
 }
 
-// What the sources of a gradient are divided by.
+// Sets the extents that divide the sources of a gradient.
 void SetSources(const AdaptiveAvgPoolParams& p, AdaptiveAvgPoolGeometry* g) {
   for (size_t axis = 0; axis < 3; ++axis) {
     for (int64_t o = 0; o < p.pooled_extents[axis]; ++o) {
@@ -48,7 +48,7 @@ void SetSources(const AdaptiveAvgPoolParams& p, AdaptiveAvgPoolGeometry* g) {
   }
 }
 
-// If dividing can be multiplying.
+// Replaces all extents by their reciprocals, if every extent is a power of two.
 void InvertExtents(AdaptiveAvgPoolGeometry* g) {
   const auto for_all = [g](const auto& visit) {
     visit(&g->last_extent);
@@ -64,8 +64,8 @@ void InvertExtents(AdaptiveAvgPoolGeometry* g) {
   if (g->multiplies) for_all([](double* extent) { *extent = 1 / *extent; });
 }
 
-// Sets groups of destination rows with the same run along D, and the scratch for their divided
-// sources. False if the scratch is too large.
+// Sets how many destination rows of one run along D form a task, and the scratch for their divided
+// sources. Returns false if the scratch would be too large.
 bool SetGroups(const AdaptiveAvgPoolParams& p, uint64_t size, AdaptiveAvgPoolGeometry* g) {
   constexpr double kDivided = 128 << 10;  // bytes, of the second cache level
   constexpr double kMostDivided = double{1u << 31};
@@ -90,7 +90,7 @@ bool SetGroups(const AdaptiveAvgPoolParams& p, uint64_t size, AdaptiveAvgPoolGeo
   return bytes < kMostDivided;
 }
 
-// One axis of H and W, if windows have whole rows that stand one behind the other.
+// Merges H and W to one axis. Windows must have whole rows, and rows must be adjacent.
 void MergeRows(const AdaptiveAvgPoolParams& p, AdaptiveAvgPoolGeometry* g) {
   const int64_t width = p.extents[2];
   PoolAxis merged = g->axes[1];
@@ -109,7 +109,7 @@ void MergeRows(const AdaptiveAvgPoolParams& p, AdaptiveAvgPoolGeometry* g) {
   pooled_stride[4] = pooled_stride[3];
 }
 
-// The elements of pixels with few channels are columns. Results may be planes.
+// Makes each element of a pixel a column, if pixels have few channels. Results may be planes.
 void FlattenPixels(AdaptiveAvgPoolGeometry* g) {
   g->inner = std::exchange(g->c, 1);
   for (PoolRun& run : g->axes[2].runs) {
@@ -125,7 +125,7 @@ void FlattenPixels(AdaptiveAvgPoolGeometry* g) {
   g->source_extents[2] = std::move(extents);
 }
 
-// Whether they are better taken so than channels as lanes: vectors would be filled badly.
+// Whether FlattenPixels() is better than channels as lanes, which would not fill vectors.
 bool HasFlatPixels(const AdaptiveAvgPoolParams& p, const AdaptiveAvgPoolGeometry& g,
                    int64_t lanes) {
   const bool fits = std::max(p.extents[2], p.pooled_extents[2]) <= kMostExtent / p.c;
@@ -150,7 +150,7 @@ int64_t WindowOfBytes(const AdaptiveAvgPoolParams& p) {
   return elements;
 }
 
-// Which run, and which of the pixels' elements, each destination along W is.
+// Sets for each destination along W the sum that it gets: its run and its channel in the pixel.
 void SetRunOf(AdaptiveAvgPoolGeometry* g) {
   const std::vector<PoolRun>& runs = g->axes[2].runs;
   for (size_t r = 0; r < runs.size(); ++r) {
@@ -163,14 +163,14 @@ void SetRunOf(AdaptiveAvgPoolGeometry* g) {
   g->sources = runs.back().end;
 }
 
-// Lanes are rows. False if there are too few of them, or their sums too large.
+// Makes rows the lanes. Returns false if there are too few rows, or their sums are too large.
 bool SetRows(const AdaptiveAvgPoolParams& p, uint64_t size, int64_t lanes, int64_t rows,
              AdaptiveAvgPoolGeometry* g) {
   constexpr uint64_t kMostSums = uint64_t{1} << 30;
   if (4 * rows < lanes) return false;
   g->tasks = base::DivideUp(rows, lanes);
   const std::array<int64_t, 3>& small = p.pooled_extents;
-  constexpr int64_t kVector = 32;  // half of the longest vector of bytes
+  constexpr int64_t kVector = 32;  // half the bytes of the longest vector
   g->halves = p.dtype == base::DType::kUInt8 && !p.backward && small[2] >= kVector &&
               p.extents == std::array{small[0], 2 * small[1], 2 * small[2]} &&
               (g->inner == 1 || (g->inner == 3 && g->to_stride[1] == 1)) &&
@@ -184,7 +184,7 @@ bool SetRows(const AdaptiveAvgPoolParams& p, uint64_t size, int64_t lanes, int64
   return true;
 }
 
-// Results of channels side by side that are planes.
+// Sets how many runs are summed before they are transposed, if pixels become planes.
 void SetTurned(const AdaptiveAvgPoolParams& p, uint64_t size, int64_t lanes,
                AdaptiveAvgPoolGeometry* g) {
   constexpr uint64_t kSums = 64 << 10, kMostSums = 1 << 20;  // bytes
@@ -199,7 +199,7 @@ void SetTurned(const AdaptiveAvgPoolParams& p, uint64_t size, int64_t lanes,
 
 std::optional<AdaptiveAvgPoolPlan> PlanAdaptiveAvgPool(const AdaptiveAvgPoolParams& p,
                                                        int64_t lanes) {
-  // Up to here a quotient is further from a whole and a half than float32 is from it.
+  // With so many sources, float32 still tells quotients from the nearest half: rounding is right.
   constexpr int64_t kMostBytes = 1 << 14;
   for (size_t axis = 0; axis < 3; ++axis) {
     if (std::max(p.extents[axis], p.pooled_extents[axis]) > kMostExtent) return std::nullopt;

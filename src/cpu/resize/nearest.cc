@@ -1,6 +1,6 @@
-// The nearest forward kernels. They copy bits: elements are handled as unsigned integers of the
-// same size. Destination rows are written one after the other, strictly forward; a source row that
-// feeds several of them is read again from the cache.
+// The kernels of nearest and nearest-exact. They copy bits: elements count as unsigned integers of
+// the same size. They write destination rows strictly forward, one after the other. If a source row
+// feeds several rows, it is read again from the cache.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/resize/nearest.cc"
 #include "cpu/vector/highway.h"
@@ -29,8 +29,8 @@ using Params = ops::UpsampleNearestExactParams;
 
 // ---- permutation of one vector ------------------------------------------------------------------
 
-// The vectors of the permute path. If 16-bit lanes cannot be permuted, the bytes of a 128-bit block
-// are.
+// The vectors of the path "permute". Where 16-bit lanes cannot be permuted, vectors have 128 bits
+// and their bytes are permuted.
 #if HWY_TARGET == HWY_AVX3 || HWY_HAVE_SCALABLE
 template <class T>
 using PermuteTag = hn::ScalableTag<T>;
@@ -39,7 +39,7 @@ template <class T>
 using PermuteTag = hn::CappedTag<T, sizeof(T) == 2 ? 8 : HWY_LANES(T)>;
 #endif
 
-// Lane i of the result is lane index[i] of v.
+// Returns in lane i lane index[i] of v.
 template <class D, class T = hn::TFromD<D>>
 HWY_INLINE hn::Vec<D> Permute(D d, hn::Vec<D> v, const int8_t* index) {
   const hn::Rebind<int8_t, D> d8;
@@ -61,7 +61,7 @@ HWY_INLINE hn::Vec<D> Permute(D d, hn::Vec<D> v, const int8_t* index) {
 #elif HWY_HAVE_SCALABLE
     return hn::TableLookupLanes(v, hn::IndicesFromVec(d, hn::BitCast(d, lanes)));
 #else
-    // Lane i is bytes 2 i and 2 i + 1.
+    // Lane i has the bytes 2 i and 2 i + 1.
     const hn::Repartition<uint8_t, D> du8;
     const auto twice = hn::Add(lanes, lanes);
     const auto pairs = hn::Or(twice, hn::ShiftLeft<8>(hn::Add(twice, hn::Set(di, 1))));
@@ -79,18 +79,18 @@ HWY_INLINE void StoreVector(hn::Vec<D> v, D d, T* to, bool stream) {
   hn::StoreU(v, d, to);
 }
 
-// A tile's blocks of each row, by value: for the compiler a vector store may change every object in
-// memory.
+// The blocks of a tile, the same in each row. Kernels take it by value: as far as the compiler
+// knows, a vector store may change every object in memory.
 struct RowBlocks {
-  int64_t first;     // where they repeat, a multiple of the period
-  int64_t repeated;  // the end of the vectors that repeat
-  int64_t whole;     // the end of the vectors that do not overlap their neighbour
+  int64_t first;     // first block; if it repeats, a multiple of the period
+  int64_t repeated;  // end of the blocks that repeat
+  int64_t whole;     // end of the blocks that do not overlap their neighbour
   int64_t end;
   int64_t period;
-  int64_t source;  // where the sources of the first vector start, if that one repeats
-  int64_t last;    // where the row's last one starts
+  int64_t source;  // sources of the first block, if it repeats
+  int64_t last;    // start of the row's last block
   const int8_t* repeated_index;
-  const int8_t* index;  // of the vectors behind the ones that repeat
+  const int8_t* index;  // of the blocks behind the repeating ones
   const int64_t* window;
 };
 
@@ -112,7 +112,7 @@ inline RowBlocks BlocksOf(const NearestForwardKernelPlan& plan, const NearestTil
   return blocks;
 }
 
-// A tile's part of kRows destination rows, `to_row` apart, that have one source row.
+// Writes a tile's part of kRows destination rows, `to_row` apart, from one source row.
 template <int kRows, class T>
 HWY_INLINE void ExpandRow(RowBlocks blocks, const T* from, T* to, int64_t to_row, bool stream) {
   const PermuteTag<T> d;
@@ -140,7 +140,7 @@ HWY_INLINE void ExpandRow(RowBlocks blocks, const T* from, T* to, int64_t to_row
   }
 }
 
-// The same where a row of sources or destinations is shorter than a vector.
+// The same if a row of sources or destinations is shorter than a vector.
 template <class T>
 HWY_INLINE void ExpandShortRow(const NearestForwardKernelPlan& plan, const RowBlocks& blocks,
                                const T* from, T* to) {
@@ -175,20 +175,20 @@ HWY_INLINE void CopyElements(const T* from, T* to, int64_t n, bool stream) {
 
 // ---- rows that end inside lines -----------------------------------------------------------------
 
-// Takes rows that follow each other in memory and writes their whole lines past the caches; lines
-// at both ends, which hold others' elements as well, by plain stores.
+// Collects rows that are adjacent in memory and writes whole lines past the caches. The first and
+// the last line may hold elements of others, so plain stores write them.
 template <class T>
 class LineWriter {
   static constexpr auto kLine = static_cast<int64_t>(kStreamAlignment / sizeof(T));
 
  public:
-  // The first row starts at `to`.
+  // `to`: the first row.
   explicit LineWriter(T* to)
       : head_(static_cast<int64_t>(reinterpret_cast<uintptr_t>(to) % kStreamAlignment / sizeof(T))),
         filled_(head_),
         to_(to - head_) {}
 
-  // Where the next row of n elements, at most kMostStagedBytes, is to be put now.
+  // Returns where to put the next row of n elements; a row has at most kMostStagedBytes.
   T* Row(int64_t n) {
     if (filled_ >= kEnough || filled_ + n > kElements) WriteLines();
     T* const row = rows_ + filled_;
@@ -202,7 +202,7 @@ class LineWriter {
   }
 
  private:
-  // What is left becomes the first line.
+  // Writes all whole lines; the rest becomes the first line.
   void WriteLines() {
     const hn::ScalableTag<T> d;
     const int64_t lanes = Length(d);
@@ -222,20 +222,20 @@ class LineWriter {
     to_ += whole;
   }
 
-  // Written little by little, so that memory is busy while the next rows are made.
+  // So much is written at once: little, so memory is busy while the next rows are made.
   static constexpr auto kEnough = static_cast<int64_t>(1024 / sizeof(T));
   static constexpr auto kElements =
       static_cast<int64_t>((2 * kMostStagedBytes + kStreamAlignment) / sizeof(T));
   alignas(kStreamAlignment) T rows_[kElements];
-  int64_t head_;  // elements before the first row in its line, until that is written
+  int64_t head_;  // elements of its line before the first row; 0 once that line is written
   int64_t filled_;
-  T* to_;  // the line of rows_[0]
+  T* to_;  // where rows_[0] goes
 };
 
 // ---- one tile -----------------------------------------------------------------------------------
 
-// One destination row of a tile: `from` is the start of its source row, `to` its own. `blocks`:
-// kPermute.
+// Writes one destination row of a tile. `from`: start of its source row; `to`: start of the row.
+// Only kPermute uses `blocks`.
 template <class T>
 HWY_INLINE void WriteRow(const NearestForwardKernelPlan& plan, const NearestTile& box,
                          const RowBlocks& blocks, const T* from, T* to, bool stream) {
@@ -261,8 +261,8 @@ HWY_INLINE void WriteRow(const NearestForwardKernelPlan& plan, const NearestTile
   }
 }
 
-// Calls row(offset of the source, offset of the rows, count) for the rows of a tile: up to `most`
-// rows at a time if they follow each other in a plane and have one source.
+// Calls row(source offset, destination offset, count) for the rows of a tile. `count` is up to
+// `most`, if rows of one plane are adjacent and have the same source row.
 template <class Row>
 HWY_INLINE void ForRows(const NearestForwardKernelPlan& plan, const NearestTile& box, int64_t most,
                         const Row& row) {
@@ -303,11 +303,11 @@ HWY_NOINLINE void WriteStagedTile(const Params& p, const NearestForwardKernelPla
   }
 }
 
-// Rows of at most this many bytes are written two at a time if each source row has two rows: for
-// short rows instructions count, not caches. With other ratios no CPU would predict the branch.
+// Rows of up to so many bytes are written in pairs if all source rows have two rows: for short rows
+// instructions count, not caches. With other ratios CPUs could not predict the branch.
 inline constexpr int64_t kMostShortRowBytes = 256;
 
-// Through the caches, where a source row's vectors are permuted once for two short rows.
+// Writes a tile through the caches. For two short rows, it permutes a source row only once.
 template <class T>
 HWY_NOINLINE void ExpandTile(const NearestForwardKernelPlan& plan, const NearestTile& box,
                              const RowBlocks& blocks, const T* in, T* out) {
@@ -357,7 +357,7 @@ HWY_NOINLINE void WriteTile(const Params& p, const NearestForwardKernelPlan& pla
 
 // ---- the kernel ---------------------------------------------------------------------------------
 
-// Calls f with the unsigned integer of an element's size.
+// Calls f with an unsigned integer of an element's size.
 template <class F>
 decltype(auto) DispatchBits(base::DType dtype, const F& f) {
   return base::DispatchFloating(

@@ -1,9 +1,9 @@
-// The nearest backward kernels: plan, run and choice of the code path.
+// The kernels of the gradients of nearest and nearest-exact: plan, run and choice of the path.
 //
-// Every path computes, per destination, the sum over its rows of sources and in each row over its
-// columns, in that order, from +0 in the compute type, rounded once. A sum that starts from +0 is
-// never -0 (round to nearest), so adding +0 changes no bit. Paths add +0 for a missing source if
-// lanes have different numbers of sources.
+// For each destination, every path sums its rows of sources in order, and in each row its columns
+// in order. Sums start from +0 in the compute type and are rounded once. Such a sum is never -0
+// (round to nearest), so adding +0 changes no bit. If lanes have different numbers of sources, a
+// path adds +0 for a missing source.
 //
 //   path           when                                  how
 //   x1 ... x4      equal ratio, W contiguous             _ratio.cc: de-interleaving loads, adds
@@ -15,9 +15,9 @@
 //                                                        pixel by pixel, or by whole rows
 //   scatter        few destinations have a source        below: zeros, then each source
 //
-// Where W is not contiguous, a tile is packed to or from the stack around the same code; the wide
-// path reads and writes any strides. If only the sources of a volume have contiguous channels, a
-// tile's sums are transposed on the stack.
+// If W is not contiguous, the same code runs on a tile that is packed on the stack; only the path
+// "wide" reads and writes any strides. If only the sources of a volume have contiguous channels,
+// the sums of a tile are transposed on the stack.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/resize/nearest_backward.cc"
 #include "cpu/vector/highway.h"
@@ -49,8 +49,8 @@ namespace {
 
 // ---- few sources --------------------------------------------------------------------------------
 
-// For few destinations with a source, and one column for each: writes zeros everywhere, then each
-// sum of rows in its place.
+// Used if few destinations have a source, and each only one column: writes zeros everywhere, then
+// each sum in its place.
 
 template <class T>
 void ClearTile(const Tile<T>& t) {
@@ -75,12 +75,12 @@ void ClearTile(const Tile<T>& t) {
   }
 }
 
-// Some rows of each of some planes of sources.
+// Some rows in each of some planes of sources, as counts and strides.
 struct SourceRows {
   int64_t rows = 1, by_row = 0, planes = 1, by_plane = 0;
 };
 
-// n sums of such rows' elements, each from +0.
+// Sums such rows for n columns, each sum from +0.
 template <class T>
 HWY_INLINE void SumRows(const T* from, const SourceRows& of, T* to, int64_t n) {
   const ComputeTag<T> d;
@@ -104,7 +104,7 @@ HWY_INLINE void SumRows(const T* from, const SourceRows& of, T* to, int64_t n) {
   StoreNarrowFirst(sum(c, load), d, to + c, rest);
 }
 
-// Sums of n columns that follow each other, each to its place.
+// Sums n adjacent columns and writes each sum to its place.
 template <class T>
 HWY_INLINE void ScatterRow(const T* from, const SourceRows& of, const int64_t* place, int64_t n,
                            T* to) {
@@ -118,8 +118,8 @@ HWY_INLINE void ScatterRow(const T* from, const SourceRows& of, const int64_t* p
   }
 }
 
-// `place`: the destination column of each source column. Rows, or pixels, are contiguous on both
-// sides.
+// Computes a tile. `place`: destination column of each source column. Rows, or pixels, must be
+// contiguous on both sides.
 template <class T>
 HWY_NOINLINE void ScatterTile(const Params& p, const int64_t* place, const Tile<T>& t) {
   const int64_t channels = t.planes == 1 ? t.box.c1 - t.box.c0 : 1;
@@ -137,8 +137,8 @@ HWY_NOINLINE void ScatterTile(const Params& p, const int64_t* place, const Tile<
   });
 }
 
-// The same for small planes that follow each other, plan.joined of them at a time. `fresh`: pages
-// of gradInput are missing.
+// The same for adjacent small planes, plan.joined of them at a time. `fresh`: the system has not
+// provided all pages of gradInput.
 template <class T>
 void ScatterPlanes(const Params& p, const NearestBackwardKernelPlan& plan, bool fresh) {
   const int64_t in = p.d.in * p.h.in * p.w.in, out = p.d.out * p.h.out * p.w.out;
@@ -146,7 +146,7 @@ void ScatterPlanes(const Params& p, const NearestBackwardKernelPlan& plan, bool 
   const auto* const input = static_cast<const T*>(p.from);
   auto* const output = static_cast<T*>(p.to);
   const int64_t row_bytes = joined * in * static_cast<int64_t>(sizeof(T));
-  const int64_t provided = kNearestTileBytes / row_bytes;  // rows, at least one
+  const int64_t provided = kNearestTileBytes / row_bytes;  // rows at a time, at least one
   const int64_t rows = base::DivideUp(planes, joined), grain = 1 + kGrainBytes / row_bytes;
   runtime::ParallelFor(rows, grain, [&](int64_t first, int64_t last) HWY_ATTR {
     for (int64_t i = first; i < last; ++i) {
@@ -163,7 +163,7 @@ void ScatterPlanes(const Params& p, const NearestBackwardKernelPlan& plan, bool 
 
 // ---- packing ------------------------------------------------------------------------------------
 
-// Copies rows x columns elements; walks along the axis that is denser in `from`.
+// Copies rows x columns elements, along the denser axis of `from`.
 template <class T>
 void CopyBlock(const T* from, int64_t from_row, int64_t from_column, T* to, int64_t to_row,
                int64_t to_column, int64_t rows, int64_t columns) {
@@ -193,7 +193,7 @@ void SumTile(const Params& p, const NearestBackwardKernelPlan& plan, const Tile<
   }
 }
 
-// Tile `index` of all planes of destinations: a plane has the tiles of an image.
+// Returns tile `index`, numbered through all destination planes of volumes.
 template <class T>
 Tile<T> MakeTile(const Params& p, const NearestBackwardKernelPlan& plan, int64_t index) {
   const NearestTile box = plan.tiling.Box(index / p.d.in);
@@ -224,8 +224,8 @@ Tile<T> MakeTile(const Params& p, const NearestBackwardKernelPlan& plan, int64_t
           .stream = plan.stream && aligned};
 }
 
-// The same tile, with contiguous rows on the stack instead of a side whose W is not contiguous. The
-// plan's tiles fit the stack.
+// Sums a tile with W not contiguous on one side: packs that side to contiguous rows on the stack.
+// The plan's tiles fit the stack.
 template <class T>
 void SumPackedTile(const Params& p, const NearestBackwardKernelPlan& plan, Tile<T> t) {
   alignas(64) BitsOf<T> source_bits[kNearestPackedSourceBytes / sizeof(T)];
@@ -248,7 +248,7 @@ void SumPackedTile(const Params& p, const NearestBackwardKernelPlan& plan, Tile<
     t.from_column = 1;
   }
   const bool pixels = plan.path == NearestBackwardPath::kPixels;
-  const int64_t channels = pixels ? t.box.c1 - t.box.c0 : 1;  // inside a pixel
+  const int64_t channels = pixels ? t.box.c1 - t.box.c0 : 1;  // elements of a pixel
   if (plan.pack_to) {
     t.to = sums;
     t.to_row = columns * channels;
@@ -276,7 +276,7 @@ void RunTyped(const Params& p, const NearestBackwardKernelPlan& plan) {
                        [&](int64_t first, int64_t last) HWY_ATTR {
                          for (int64_t index = first; index < last; ++index) {
                            Tile<T> tile = MakeTile<T>(p, plan, index);
-                           if (fresh) {  // pages come through the caches: so do the results
+                           if (fresh) {  // pages come into the caches, so results do too
                              ProvideTile(tile.to, tile.box, plan.to_stride);
                              tile.stream = false;
                            }

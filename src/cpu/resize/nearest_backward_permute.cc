@@ -1,5 +1,5 @@
-// Nearest backward, at most 4 columns per destination: in-register permutation by the plan's
-// index tables.
+// Gradients of nearest with at most 4 columns per destination: permutes vectors of sources in
+// registers, by the plan's index tables.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/resize/nearest_backward_permute.cc"
 #include "cpu/vector/highway.h"
@@ -16,7 +16,7 @@ HWY_BEFORE_NAMESPACE();
 namespace portacl::cpu::HWY_NAMESPACE {
 namespace {
 
-// Lane i is value index[i] of the kVectors vectors v0, v1, ...; any value where index[i] < 0.
+// Returns in lane i value index[i] of the vectors v0, v1, ...; undefined where index[i] < 0.
 template <int kVectors, class D, class V = hn::Vec<D>, class VI = hn::Vec<hn::RebindToSigned<D>>>
 HWY_INLINE V Lookup(D d, V v0, V v1, V v2, V v3, VI index) {
   const hn::RebindToSigned<D> di;
@@ -37,7 +37,7 @@ HWY_INLINE V Lookup(D d, V v0, V v1, V v2, V v3, VI index) {
   }
 }
 
-// Vector `v` of the source window at `from`; `count` elements of the window may be read.
+// Loads vector `v` of the source window at `from`. `count`: readable elements of the window.
 template <bool kPartial, class D, class T>
 HWY_INLINE hn::Vec<D> LoadWindow(D d, const T* from, int64_t count, int64_t v) {
   const int64_t lanes = Length(d);
@@ -50,7 +50,7 @@ HWY_INLINE hn::Vec<D> LoadWindow(D d, const T* from, int64_t count, int64_t v) {
   }
 }
 
-// The lanes of one phase of a block: index table entries, sign-extended.
+// Loads the table entries of one phase of a block, sign-extended.
 template <class D>
 HWY_INLINE hn::Vec<hn::RebindToSigned<D>> LoadIndex(D, const int8_t* index) {
   const hn::RebindToSigned<D> di;
@@ -63,9 +63,9 @@ HWY_INLINE hn::Vec<hn::RebindToSigned<D>> LoadIndex(D, const int8_t* index) {
   }
 }
 
-// Returns sum plus one row's sources for a block of at most Lanes(d) destinations. Each destination
-// has at most kVectors columns, all inside a window of kVectors vectors at `from`. kFull: each
-// destination has kVectors - 1 or kVectors columns. `index`: see NearestBackwardKernelPlan.
+// Returns `sum` plus one row's sources for a block of up to Lanes(d) destinations. Each destination
+// has at most kVectors columns, in a window of kVectors vectors at `from`. kFull: each has kVectors
+// - 1 or kVectors columns. `index`: see NearestBackwardKernelPlan.
 template <int kVectors, bool kFull, bool kPartial, class D, class T, class V = hn::Vec<D>>
 HWY_INLINE V AddPermuted(D d, const T* from, int64_t count, const int8_t* index, V sum) {
   const auto zero = hn::Zero(d);
@@ -86,7 +86,7 @@ HWY_INLINE V AddPermuted(D d, const T* from, int64_t count, const int8_t* index,
   return sum;
 }
 
-// Adds source rows to the sums of a destination row, by permutation.
+// Adds source rows to the sums of one destination row; a Row for SumTileByRow().
 template <int kVectors, bool kFull, bool kPartial, class T>
 struct PermutedRow {
   using D = ComputeTag<T>;
@@ -132,7 +132,7 @@ struct PermutedRow {
 
  private:
   HWY_INLINE int64_t FirstBlock() const { return tile.box.j0 / Length(D()); }
-  // First destination column of a block of this tile, and columns from there to the tile's end.
+  // First destination column of block b, relative to the tile. Left(): columns behind it.
   HWY_INLINE int64_t Column(int64_t b) const {
     return plan.BlockColumn(FirstBlock() + b) - tile.box.j0;
   }
@@ -147,7 +147,7 @@ struct PermutedRow {
   }
 };
 
-// Tiles of one or two blocks, such as small planes: sums in registers read memory forward as well.
+// Sums tiles of one or two blocks in registers, which reads memory forward as well.
 template <int kVectors, bool kFull, bool kPartial, bool kTwo, class T>
 HWY_NOINLINE void SumNarrowTile(const Params& p, const NearestBackwardKernelPlan& plan,
                                 const Tile<T>& t) {

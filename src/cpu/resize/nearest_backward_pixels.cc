@@ -1,4 +1,4 @@
-// Nearest backward on channels_last tensors: a lane per channel.
+// Gradients of nearest on channels_last tensors: each lane has one channel.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/resize/nearest_backward_pixels.cc"
 #include "base/round_up.h"
@@ -17,25 +17,25 @@ HWY_BEFORE_NAMESPACE();
 namespace portacl::cpu::HWY_NAMESPACE {
 namespace {
 
-// If several source pixels share a page of 4 KiB, and are too many for registers, reading them in
-// turn costs a third of the speed. They are read one after the other then: see SumTileByPixel.
+// Half a page of 4 KiB, in elements. If source pixels share a page and are too many for registers,
+// reading them in turn costs a third of the speed: ForwardPixelCell reads them one by one.
 template <class T>
 inline constexpr int64_t kHalfPage = 2048 / static_cast<int64_t>(sizeof(T));
 
-// How far ahead a row's source pixels are fetched, in elements. Every line is fetched by an
-// instruction, because hardware does not follow short stretches of several rows in turn. The
-// distance is 1 KiB; 4 KiB has three quarters of the speed. Large pixels are separate streams: the
-// same line is fetched some pixels ahead.
+// Returns how many elements ahead a row's source pixels are fetched: 1 KiB (4 KiB has three
+// quarters of the speed). Instructions fetch every line, because hardware does not follow short
+// stretches of several rows in turn. Pixels larger than half a page are separate streams: the same
+// line is fetched some pixels ahead.
 template <class T>
 int64_t PixelFetchDistance(int64_t column_stride) {
   constexpr int64_t kElements = kHalfPage<T> / 2;
   const int64_t pixel = std::abs(column_stride);
   if (pixel > kHalfPage<T>) return 4 * column_stride;
   if (pixel >= kElements) return kElements;
-  return pixel == 0 ? 0 : column_stride * (kElements / pixel);  // 0: an expanded pixel
+  return pixel == 0 ? 0 : column_stride * (kElements / pixel);  // 0: a pixel of an expanded tensor
 }
 
-// Fetches the one or two lines that kBytes bytes at `from` are in.
+// Fetches the one or two lines that hold kBytes bytes at `from`.
 template <size_t kBytes, class T>
 HWY_INLINE void FetchLines(const T* from) {
   const char* bytes = reinterpret_cast<const char*>(from);
@@ -43,16 +43,16 @@ HWY_INLINE void FetchLines(const T* from) {
   if constexpr (kBytes > 64) __builtin_prefetch(bytes + 64, 0, 2);
 }
 
-// Sums the cell of one destination pixel, depth x rows x columns source pixels, with the sums in
-// registers. kFetch: the sources are not in the caches.
+// Sums the depth x rows x columns source pixels of one destination pixel in registers. kFetch: the
+// sources are not in the caches.
 template <class T, bool kFetch>
 struct RegisterPixelCell {
   using D = ComputeTag<T>;
   using V = hn::Vec<D>;
   int64_t channels;
   int64_t depth;
-  int64_t depth_stride, row_stride, column_stride;  // of sources
-  int64_t ahead;                                    // see PixelFetchDistance
+  int64_t depth_stride, row_stride, column_stride;  // of the sources
+  int64_t ahead;                                    // see PixelFetchDistance()
 
   HWY_INLINE void Sum(const T* from, int64_t rows, int64_t columns, T* to, bool stream) const {
     const D d;
@@ -86,7 +86,7 @@ struct RegisterPixelCell {
   }
 
  private:
-  // sum + vector kVector of a source; fetches each line that begins with a vector once.
+  // Adds vector kVector of a source to `sum`. Fetches each line that begins with a vector once.
   template <size_t kVector>
   HWY_INLINE V Add(V sum, const T* at) const {
     const D d;
@@ -96,7 +96,7 @@ struct RegisterPixelCell {
     return hn::Add(sum, LoadWide(d, from));
   }
 
-  // Calls use(source pixel) in row-major order.
+  // Calls use(source pixel) for each source pixel, in row-major order.
   template <class Use>
   HWY_INLINE void ForSources(const T* from, int64_t rows, int64_t columns, const Use& use) const {
     if (depth == 1 && rows == 2 && columns == 2) {
@@ -115,7 +115,7 @@ struct RegisterPixelCell {
     }
   }
 
-  // A pixel of fewer channels than a vector has lanes.
+  // Sums a pixel with fewer channels than a vector has lanes.
   HWY_INLINE void SumShort(const T* from, int64_t rows, int64_t columns, T* to) const {
     const D d;
     const auto n = static_cast<size_t>(channels);
@@ -126,7 +126,7 @@ struct RegisterPixelCell {
   }
 };
 
-// The same source pixel by source pixel, with the sums in memory (L1): a row of sources is read
+// The same source pixel by source pixel, with the sums in memory (L1). So a row of sources is read
 // strictly forward.
 template <class T, bool kFetch>
 struct ForwardPixelCell {
@@ -134,10 +134,10 @@ struct ForwardPixelCell {
   using V = hn::Vec<D>;
   using S = hn::TFromD<D>;
   static constexpr size_t kVectorBytes = hn::MaxLanes(D()) * sizeof(T);
-  int64_t channels;  // Lanes at least
+  int64_t channels;  // at least Lanes(D())
   int64_t depth;
-  int64_t depth_stride, row_stride, column_stride;  // of sources
-  int64_t ahead;                                    // see PixelFetchDistance
+  int64_t depth_stride, row_stride, column_stride;  // of the sources
+  int64_t ahead;                                    // see PixelFetchDistance()
 
   HWY_INLINE void Sum(const T* from, int64_t rows, int64_t columns, T* to, bool stream) const {
     HWY_ALIGN S sums[kNearestMaxPixel + hn::MaxLanes(D())];
@@ -166,7 +166,7 @@ struct ForwardPixelCell {
   }
 
  private:
-  // kFirst, kLast: see AddToBlocks.
+  // Adds one source pixel. kFirst, kLast: see AddToBlocks().
   template <bool kFirst, bool kLast>
   HWY_INLINE void AddPixel(const T* from, S* sums, T* to, bool stream) const {
     const D d;

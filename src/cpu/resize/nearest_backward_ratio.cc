@@ -1,4 +1,4 @@
-// Nearest backward, equal ratios x1 ... x4: de-interleaving loads, then adds.
+// Gradients of nearest with an equal ratio, x1 ... x4: de-interleaves loads, then adds.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/resize/nearest_backward_ratio.cc"
 #include "cpu/vector/highway.h"
@@ -17,7 +17,7 @@ HWY_BEFORE_NAMESPACE();
 namespace portacl::cpu::HWY_NAMESPACE {
 namespace {
 
-// sum + the kRatio sources of each lane's destination, in order.
+// Returns `sum` plus the kRatio sources of each lane's destination, in order.
 template <int kRatio, class D, class T, class V = hn::Vec<D>>
 HWY_INLINE V AddSources(D d, const T* from, V sum) {
   if constexpr (kRatio == 1) {
@@ -37,20 +37,20 @@ HWY_INLINE V AddSources(D d, const T* from, V sum) {
   }
 }
 
-// Adds source rows to the sums of a destination row of n >= Lanes(d) columns. A block is Lanes(d)
-// columns. The last block ends with the row and overlaps its neighbour: there the same values are
-// written twice.
+// Adds source rows to the sums of one destination row; a Row for SumTileByRow(). The row has n >=
+// Lanes(d) columns, a block has Lanes(d). The last block ends with the row and overlaps its
+// neighbour: both write the same values there.
 template <int kRatio, class D, class T>
 struct RatioRow {
   using Tag = D;
   int64_t n;
-  int64_t stride;        // of source rows
-  int64_t plane_stride;  // of planes of them
+  int64_t stride;        // between source rows
+  int64_t plane_stride;  // between planes of source rows
 
   int64_t Blocks() const { return (n + Length(D()) - 1) / Length(D()); }
   int64_t Offset(int64_t b) const { return kRatio * std::min(b * Length(D()), n); }
 
-  // Adds one source row to the sums of blocks [first, end), see SumTileByRow.
+  // Adds one source row to the sums of blocks [first, end); see SumTileByRow().
   template <bool kFirst, bool kLast>
   HWY_INLINE void Add(const T* from, int64_t first, int64_t end, hn::TFromD<D>* sums, T* to,
                       bool stream) const {
@@ -73,14 +73,14 @@ struct RatioRow {
         });
   }
 
-  // Destinations without a source.
+  // Writes destinations without sources.
   void Clear(int64_t first, int64_t end, T* to, bool stream) const {
     const int64_t j = Column(first);
     ClearRow(D(), to + j, std::min(end * Length(D()), n) - j, stream);
   }
 
-  // Computes a whole destination row with sums in registers, from `rows` source rows in each of
-  // `depth` planes.
+  // Computes a whole destination row in registers, from `rows` source rows in each of `depth`
+  // planes.
   HWY_INLINE void Sum(const T* from, int64_t depth, int64_t rows, T* to) const {
     const D d;
     const int64_t lanes = Length(d);
@@ -127,9 +127,9 @@ HWY_NOINLINE void SumTileInRegisters(const Params& p, const Tile<T>& t) {
       p, t, [&](const T* from, int64_t rows, T* to) HWY_ATTR { row.Sum(from, t.depth, rows, to); });
 }
 
-// True if rows of n columns take longer with 512-bit vectors than with 256-bit vectors (measured on
-// Zen 4). If rows are not whole lines, every 512-bit load and store touches two lines. For float16,
-// a conversion of 512 bits is slower than two of 256 bits.
+// Whether rows of n columns take longer with 512-bit than with 256-bit vectors (measured on Zen 4).
+// If rows are not whole lines, every 512-bit load and store touches two lines. For float16, one
+// conversion of 512 bits is slower than two of 256 bits.
 template <class T, class D>
 constexpr bool TooWide(D d, int64_t n) {
   if (sizeof(hn::Vec<D>) <= 32) return false;
@@ -138,7 +138,7 @@ constexpr bool TooWide(D d, int64_t n) {
   return n % lanes != 0 && (sizeof(T) > 2 || n < 2 * lanes);
 }
 
-// With vectors of the largest size that a row fills; a row has MinRatioColumns() at least.
+// Uses the largest vectors that a row fills. A row has at least MinRatioColumns() columns.
 template <int kRatio, class T, class D>
 void ChooseWidth([[maybe_unused]] D d, const Params& p, const Tile<T>& t) {
 #if HWY_ARCH_X86

@@ -1,5 +1,5 @@
-// Nearest backward: a tile of destinations, and its summation source row by source row. Per
-// target.
+// Gradients of nearest: a tile of destinations, and the loop that sums it source row by source row.
+// Per target.
 #if defined(PORTACL_CPU_RESIZE_NEAREST_BACKWARD_TILE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef PORTACL_CPU_RESIZE_NEAREST_BACKWARD_TILE_INL_H_
 #undef PORTACL_CPU_RESIZE_NEAREST_BACKWARD_TILE_INL_H_
@@ -24,7 +24,7 @@ HWY_BEFORE_NAMESPACE();
 namespace portacl::cpu::HWY_NAMESPACE {
 using Params = ops::UpsampleNearestExactBackwardParams;
 
-// Where the sources and destinations of a tile are. Strides in elements.
+// A tile: its sources and destinations. Strides are in elements.
 //
 //   from -> source (c0, h.begin[i0], first_column)     to -> destination (c0, i0, j0)
 template <class T>
@@ -34,23 +34,23 @@ struct Tile {
   T* to;
   int64_t to_plane, to_row, to_column;
   NearestTile box;
-  int64_t planes;  // channels to walk through; 1 where they are inside a pixel
-  int64_t depth;   // planes of sources that every destination has, at least 1
+  int64_t planes;  // channels to loop over; 1 if pixels hold the channels
+  int64_t depth;   // source planes of every destination, at least 1
   int64_t from_depth;
   int64_t first_column;  // source column at `from`
-  int64_t end_column;    // sources up to here may be read
-  bool by_row;           // large: read memory strictly forward
-  bool stream;           // store past the caches; `to` has kStreamAlignment
+  int64_t end_column;    // sources before this column may be read
+  bool by_row;           // large tensors: reads memory strictly forward
+  bool stream;           // writes past the caches; `to` has kStreamAlignment
 };
 
-// The paths: each sums one tile.
+// The paths. Each function sums one tile.
 
-// x1 ... x4
+// The paths x1 ... x4.
 template <class T>
 void SumTileByRatio(const Params& p, const Tile<T>& t);
 template <class T>
 void SumTilePermuted(const Params& p, const NearestBackwardKernelPlan& plan, const Tile<T>& t);
-// kContiguous: W of gradOutput is.
+// kContiguous: W of gradOutput is contiguous.
 template <bool kContiguous, class T>
 void SumTileWide(const Params& p, const Tile<T>& t);
 template <class T>
@@ -58,11 +58,11 @@ void SumTileByPixel(const Params& p, const Tile<T>& t);
 
 namespace {
 
-// Sums in a vector of 128 bits.
+// How many sums a 128-bit vector holds.
 template <class T>
 inline constexpr int64_t kSumsIn128Bits = 16 / static_cast<int64_t>(sizeof(base::ComputeType<T>));
 
-// What a row of the paths x1 ... x4 needs at least.
+// Returns the fewest columns of a row for the paths x1 ... x4.
 template <class T>
 int64_t MinRatioColumns() {
 #if HWY_ARCH_X86
@@ -72,7 +72,7 @@ int64_t MinRatioColumns() {
 #endif
 }
 
-// Calls row(from, source_rows, to) for every destination row of a tile.
+// Calls row(from, source rows, to) for each destination row of a tile.
 template <class T, class Row>
 HWY_INLINE void ForEachRow(const Params& p, const Tile<T>& t, const Row& row) {
   const int64_t* begin = p.h.begin;
@@ -88,7 +88,7 @@ HWY_INLINE void ForEachRow(const Params& p, const Tile<T>& t, const Row& row) {
   }
 }
 
-// Zeros for n elements. `stream`: whole lines go past the caches. `to` is inside a line if only the
+// Writes n zeros. `stream`: whole lines go past the caches. `to` starts inside a line only if the
 // last block of a row is cleared.
 template <class D, class T>
 HWY_INLINE void ClearRow(D d, T* to, int64_t n, bool stream) {
@@ -105,13 +105,13 @@ HWY_INLINE void ClearRow(D d, T* to, int64_t n, bool stream) {
   if (j < n) Clear(to + j, n - j);
 }
 
-// Adds one more source to sums that are kept in memory: the sums of the blocks [b, end), Lanes(d)
-// destinations each, one vector after the other at `sums`.
+// Adds one source to each sum of the blocks [b, end). The sums are in memory, a vector of Lanes(d)
+// sums for each block, at `sums`.
 //
-//   add(b, sum)     returns sum + the sources of block b
-//   store(b, sum)   takes the complete sum of block b
+//   add(b, sum)     returns sum + the source of each destination in block b
+//   store(b, sum)   writes the complete sums of block b
 //
-// kFirst: the sums start from +0. kLast: they are complete and go to store(), not back to `sums`.
+// kFirst: sums start from +0. kLast: complete sums go to store(), not back to `sums`.
 template <bool kFirst, bool kLast, class D, class Add, class Store>
 HWY_INLINE void AddToBlocks(D d, int64_t b, int64_t end, hn::TFromD<D>* HWY_RESTRICT sums,
                             const Add& add, const Store& store) {
@@ -125,8 +125,8 @@ HWY_INLINE void AddToBlocks(D d, int64_t b, int64_t end, hn::TFromD<D>* HWY_REST
   }
 }
 
-// AddToBlocks, but two blocks at a time while two are left: add(0 or 1, b, sum), store(b, sum0,
-// sum1) with the sums of blocks b and b + 1. Returns the first block that is not done.
+// The same for two blocks at a time, while two are left: add(0 or 1, b, sum), and store(b, sum0,
+// sum1) for blocks b and b + 1. Returns the first block that is left.
 template <bool kFirst, bool kLast, class D, class Add, class Store>
 HWY_INLINE int64_t AddToBlockPairs(D d, int64_t b, int64_t end, hn::TFromD<D>* HWY_RESTRICT sums,
                                    const Add& add, const Store& store) {
@@ -146,18 +146,18 @@ HWY_INLINE int64_t AddToBlockPairs(D d, int64_t b, int64_t end, hn::TFromD<D>* H
   return b;
 }
 
-// Memory for the sums of a stretch of a destination row, in L1.
+// Bytes of sums that are kept in L1: a stretch of a destination row.
 inline constexpr int64_t kSumBytes = int64_t{8} << 10;
 
-// Sums a tile source row by source row, a stretch of blocks at a time. Memory is then read strictly
-// forward, which its prefetchers need: two rows read in turn from DRAM come at less than half the
-// speed. A `Row` has blocks of Lanes(Tag) destinations:
+// Sums a tile source row by source row, a stretch of blocks at a time. So memory is read strictly
+// forward, as prefetchers need: two rows read in turn from DRAM have less than half the speed. A
+// `Row` has blocks of Lanes(Tag) destinations:
 //
 //   Add<kFirst, kLast>(from, first, end, sums, to, stream)
-//                          adds one source row to the sums of blocks [first, end): AddToBlocks
+//                          adds one source row to sums of blocks [first, end), see AddToBlocks()
 //   Clear(first, end, to, stream)
-//                          writes blocks that have no source
-//   Blocks(), Offset(b)    their number, and where block b's sources start, in elements from `from`
+//                          writes blocks without sources
+//   Blocks(), Offset(b)    number of blocks; offset of block b's sources from `from`
 template <class T, class Row>
 HWY_NOINLINE void SumTileByRow(const Params& p, const Tile<T>& t, const Row& row) {
   using S = base::ComputeType<T>;
@@ -203,7 +203,7 @@ HWY_NOINLINE void SumTileByRow(const Params& p, const Tile<T>& t, const Row& row
   });
 }
 
-// if_lanes ? sum + v : sum
+// Returns sum + v in the lanes of the mask, else sum.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V MaskedAdd(D d, hn::Mask<D> if_lanes, V sum, V v) {
   static_cast<void>(d);

@@ -1,5 +1,5 @@
-// Nearest backward, many columns per destination: a lane per destination, blocks transposed
-// in registers.
+// Gradients of nearest with many columns per destination. Each lane has one destination; blocks of
+// columns are transposed in registers.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/resize/nearest_backward_wide.cc"
 #include "cpu/vector/highway.h"
@@ -18,10 +18,10 @@ HWY_BEFORE_NAMESPACE();
 namespace portacl::cpu::HWY_NAMESPACE {
 namespace {
 
-// Vectors of at most 256 bits. Each 128-bit block (64-bit block for 16-bit elements in memory)
-// holds kColumns source columns of one destination. With 8 lanes their addresses fit the general
-// registers, and the loop is twice as fast as with 16 lanes. If the vector length is not known, a
-// vector is one block.
+// Source columns that a block holds for one destination. A block has 128 bits (64 bits in memory
+// for 16-bit elements), a vector at most 256 bits. With 8 lanes their addresses fit the general
+// registers: the loop is twice as fast as with 16. If the length of vectors is not known, a vector
+// is one block.
 template <class T>
 inline constexpr int64_t kColumns = kSumsIn128Bits<T>;
 template <class T>
@@ -29,7 +29,7 @@ inline constexpr size_t kMaxWideLanes = (HWY_ARCH_X86 ? 2 : 1) * static_cast<siz
 template <class T>
 using WideTag = hn::CappedTag<base::ComputeType<T>, kMaxWideLanes<T>>;
 
-// One row's sources for a vector of destinations, a lane for each destination.
+// The sources of a vector of destinations in one row; each lane has one destination.
 //
 //   base + offset[0]   c c c c c c c c     columns[0] of them
 //   base + offset[1]   c c c c c c c
@@ -38,7 +38,7 @@ template <class T>
 struct WideLanes {
   int64_t offset[kMaxWideLanes<T>];
   int32_t columns[kMaxWideLanes<T>];
-  int64_t fewest, most;  // columns
+  int64_t fewest, most;  // of columns[]
 
   void FindRange(size_t n) {
     fewest = *std::min_element(columns, columns + n);
@@ -46,7 +46,7 @@ struct WideLanes {
   }
 };
 
-// kColumns elements, `step` apart; the first n of them where n is smaller, zeros behind.
+// Loads min(n, kColumns) elements that lie `step` apart; the other lanes are 0.
 template <bool kContiguous, class D, class T = hn::TFromD<D>>
 HWY_INLINE hn::Vec<D> LoadColumns(D d, const T* from, int64_t step, int64_t n) {
   const int64_t columns = Length(d);
@@ -60,12 +60,12 @@ HWY_INLINE hn::Vec<D> LoadColumns(D d, const T* from, int64_t step, int64_t n) {
   }
 }
 
-// Blocks of kColumns columns of the lanes `lane`, lane + kColumns, lane + 2 kColumns, ...
-// `where(lane)`: the lane's first column; `count(lane)`: how many there are to load.
+// Loads blocks of kColumns columns for the lanes `lane`, lane + kColumns, lane + 2 kColumns, ...
+// where(lane): the lane's first column; count(lane): columns left to load.
 template <class T, bool kContiguous, class D, class Where, class Count>
 HWY_INLINE hn::Vec<D> LoadWideBlocks(D d, int64_t step, size_t lane, const Where& where,
                                      const Count& count) {
-  // Where the vector length is not known, it is one block.
+  // If the length of vectors is not known, a vector is one block.
   if constexpr (HWY_HAVE_SCALABLE || hn::MaxLanes(d) == kColumns<T>) {
     const auto* from = reinterpret_cast<const hn::TFromD<D>*>(where(lane));
     return LoadColumns<kContiguous>(d, from, step, count(lane));
@@ -77,8 +77,8 @@ HWY_INLINE hn::Vec<D> LoadWideBlocks(D d, int64_t step, size_t lane, const Where
   }
 }
 
-// Calls add(column, v) for kColumns columns in order; lane i of v is the column of lane i: a
-// transposition inside the blocks.
+// Calls add(column, v) for kColumns columns in order. Lane i of v has the column of lane i, because
+// blocks are transposed.
 template <class T, bool kContiguous, class D, class Where, class Count, class AddColumn>
 HWY_INLINE void ForColumns(D d, int64_t step, const Where& where, const Count& count,
                            const AddColumn& add) {
@@ -106,13 +106,13 @@ HWY_INLINE void ForColumns(D d, int64_t step, const Where& where, const Count& c
   }
 }
 
-// Returns sum plus kColumns columns from `column` on; some lanes may end before or inside these.
-// Every lane has at least kColumns columns. A lane that ends too early loads its last columns, and
-// leaves out columns that were added before.
+// Returns `sum` plus kColumns columns from `column` on, where some lanes may end. Every lane has at
+// least kColumns columns in all. A lane that ends too early loads its last kColumns columns, and
+// leaves out columns that are in `sum` already.
 //
 //   column            v                           kColumns = 4
-//   lane 0   c c c c [c c c c] c       loaded as is
-//   lane 1   c c c [- c c c]           loaded one earlier, first one left out
+//   lane 0   c c c c [c c c c] c       loaded from `column` on
+//   lane 1   c c c [- c c c]           loaded one column earlier; its first is left out
 template <class T, class D, class V = hn::Vec<D>>
 HWY_INLINE V AddLastColumns(D d, const T* base, const WideLanes<T>& lanes, int64_t column, V sum) {
   constexpr int64_t kBlock = kColumns<T>;
@@ -136,8 +136,8 @@ HWY_INLINE V AddLastColumns(D d, const T* base, const WideLanes<T>& lanes, int64
   return sum;
 }
 
-// Returns sum plus the sources of one row. `ahead`: null, or memory to fetch meanwhile, as much as
-// the lanes have sources. Hardware does not prefetch it, because the lanes are many short streams.
+// Returns `sum` plus the sources of one row. `ahead`: null, or memory to fetch, as much as the
+// lanes read. Hardware does not prefetch it, because the lanes are many short streams.
 template <class T, bool kContiguous, class D, class V = hn::Vec<D>>
 HWY_INLINE V AddLanes(D d, const T* base, const WideLanes<T>& lanes, int64_t step, const T* ahead,
                       V sum) {
@@ -168,16 +168,16 @@ HWY_INLINE V AddLanes(D d, const T* base, const WideLanes<T>& lanes, int64_t ste
   return sum;
 }
 
-// Adds source rows to the sums of a destination row of n >= Lanes columns; lanes are neighbouring
-// columns. Rows are contiguous on both sides.
+// Adds source rows to the sums of one destination row; a Row for SumTileByRow(). The row has at
+// least Lanes columns; lanes are adjacent columns. Rows are contiguous on both sides.
 template <class T>
 struct WideRow {
   using D = WideTag<T>;
   using Tag = D;
   using V = hn::Vec<D>;
-  const int64_t* begin;  // of w, at the tile's first column
+  const int64_t* begin;  // of p.w, at the tile's first column
   int64_t n;
-  int64_t ratio;  // 0: see `begin`
+  int64_t ratio;  // sources per destination; 0: as `begin` says
   int64_t first_column;
   bool fetch_ahead;
 
@@ -219,16 +219,16 @@ struct WideRow {
   }
 };
 
-// Short rows and any strides: a lane per destination, whatever row and plane it is in.
+// Sums destinations of short rows or any strides. A lane may have any row and any plane.
 template <bool kContiguous, class T>
 struct WideGroup {
   explicit WideGroup(const Tile<T>& of) : tile(of) {}
 
   const Tile<T>& tile;
   size_t used = 0;
-  WideLanes<T> lanes;                 // lanes of rows that have ended get no columns
-  int32_t columns[kMaxWideLanes<T>];  // of each row
-  int64_t rows[kMaxWideLanes<T>];     // of each plane
+  WideLanes<T> lanes;                 // lanes with no rows left get no columns
+  int32_t columns[kMaxWideLanes<T>];  // source columns of each lane
+  int64_t rows[kMaxWideLanes<T>];     // source rows of each lane, in each plane
   T* to[kMaxWideLanes<T>];
 
   void Append(const T* from, int64_t row_count, int64_t column_count, T* destination) {
@@ -239,7 +239,7 @@ struct WideGroup {
     if (++used == hn::Lanes(WideTag<T>())) Flush();
   }
 
-  // Sums the lanes that are used and stores them one by one.
+  // Sums the used lanes and stores each sum by itself.
   HWY_NOINLINE void Flush() {
     const WideTag<T> d;
     if (used == 0) return;
@@ -265,10 +265,10 @@ struct WideGroup {
     const int64_t all_rows = *std::min_element(rows, rows + used);
     const int64_t most_rows = *std::max_element(rows, rows + used);
     std::copy_n(columns, hn::Lanes(d), lanes.columns);
-    // Lanes that are not used have no columns: the range counts them where some are not.
+    // An unused lane has no columns, so the fewest columns are 0 if a lane is unused.
     lanes.FindRange(hn::Lanes(d));
     for (int64_t r = 0; r < most_rows; ++r, base += tile.from_row) {
-      if (r >= all_rows) {  // some lanes have no more rows
+      if (r >= all_rows) {  // some lanes have no rows left
         for (size_t lane = 0; lane < used; ++lane) {
           if (r >= rows[lane]) lanes.columns[lane] = 0;
         }
@@ -296,7 +296,7 @@ void SumTileWide(const Params& p, const Tile<T>& t) {
   }
   WideGroup<kContiguous, T> group(t);
   ForEachRow(p, t, [&](const T* from, int64_t rows, T* to) {
-    if (rows == 0) {  // lanes of a group with sources would wait for it
+    if (rows == 0) {  // a lane without sources would wait for the others
       if (t.to_column == 1) return Clear(to, n);
       for (int64_t j = 0; j < n; ++j) Clear(to + j * t.to_column, 1);
       return;
