@@ -303,8 +303,8 @@ HWY_NOINLINE void WriteStagedTile(const Params& p, const NearestForwardKernelPla
   }
 }
 
-// Rows of up to so many bytes are written in pairs if all source rows have two rows: for short rows
-// instructions count, not caches. With other ratios CPUs could not predict the branch.
+// Rows of up to so many bytes are written in pairs if each source row feeds several rows: for short
+// rows instructions count, not caches. With unequal ratios CPUs could not predict the branch.
 inline constexpr int64_t kMostShortRowBytes = 256;
 
 // Writes a tile through the caches. For two short rows, it permutes a source row only once.

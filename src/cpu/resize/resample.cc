@@ -1,4 +1,4 @@
-// Compiles the resampling kernels for every instruction set, and lists them.
+// Compiles the kernels of resampling for every instruction set, and lists them.
 
 #include "base/dispatch.h"
 #include "cpu/machine/pages.h"
@@ -22,7 +22,7 @@ namespace {
 
 using Params = ops::ResampleParams;
 
-// As base::DispatchFloating, with bytes.
+// Does the same as base::DispatchFloating(), and serves bytes too.
 template <class Do>
 decltype(auto) Dispatch(base::DType dtype, const Do& f) {
   if (dtype == base::DType::kUInt8) return f(base::TypeTag<uint8_t>());
@@ -33,7 +33,7 @@ template <class T, class F = ResampleWeight<T>>
 void RunTyped(const Params& p, const ResampleKernelPlan<F>& plan, void* workspace) {
   const auto* const input = static_cast<const T*>(p.input);
   auto* const output = static_cast<T*>(p.output);
-  // New pages come through the caches: so do the results.
+  // Results go through the caches if their pages are new: new pages are in the caches.
   const bool fresh = ArePagesMissing(output, plan.dense_bytes);
   if (fresh) PreferHugePages(output, plan.dense_bytes);
   runtime::ParallelForRanges(

@@ -1,5 +1,5 @@
-// Sums of bytes with fixed-point weights: of whole rows, and W by transposing. Two taps are one
-// product of pairs of 16-bit numbers; sums wrap around, so their order is free.
+// Sums of bytes with fixed-point weights: sums of whole rows, and W by transposing. One product of
+// pairs of 16-bit numbers adds two taps. Sums wrap around, so their order is free.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/resize/resample_bytes.cc"
 #include "cpu/vector/highway.h"
@@ -21,7 +21,7 @@ using Words = hn::Repartition<int16_t, Bytes>;
 using Sums = hn::Repartition<int32_t, Bytes>;
 constexpr int64_t N = kByteRows;
 
-// The sums of the two products of each pair with the two numbers that `weights` has.
+// Multiplies each pair by the two 16-bit weights in `weights` and adds both products.
 HWY_INLINE hn::Vec<Sums> Products(hn::Vec<Words> pairs, hn::Vec<Sums> weights) {
 #if HWY_TARGET == HWY_AVX3
   return hn::Vec<Sums>{_mm512_madd_epi16(pairs.raw, weights.raw)};
@@ -36,7 +36,7 @@ HWY_INLINE hn::Vec<Sums> Products(hn::Vec<Words> pairs, hn::Vec<Sums> weights) {
 #endif
 }
 
-// Clamps numbers to 16 bits, or to bytes. Of each 128-bit block of `lower` those come first.
+// Clamps numbers to 16 bits, or to bytes. In a 128-bit block, numbers of `lower` come first.
 HWY_INLINE hn::Vec<Words> Clamped(hn::Vec<Sums> lower, hn::Vec<Sums> upper) {
 #if HWY_ARCH_X86
   return hn::ReorderDemote2To(Words(), lower, upper);
@@ -56,9 +56,9 @@ HWY_INLINE hn::Vec<Bytes> Clamped(hn::Vec<Words> lower, hn::Vec<Words> upper) {
 #endif
 }
 
-// The sum over the vectors load(k), k < taps. `taps` is even: tables of bytes add a tap of weight 0
-// where it would not be. kUpper: weights have upper parts. Bytes of two taps become pairs inside
-// the 128-bit blocks, and sums are put together again in the same way.
+// Sums the vectors load(k), k < taps, with their weights. `taps` is even: tables of bytes have a
+// tap of weight 0 where needed. kUpper: weights have upper parts. Bytes of two taps form pairs in
+// 128-bit blocks, and clamping restores their order.
 template <bool kUpper, class Load>
 HWY_INLINE hn::Vec<Bytes> SumOf(const int32_t* weight, int64_t taps, int32_t shift,
                                 const Load& load) {
@@ -85,7 +85,7 @@ HWY_INLINE hn::Vec<Bytes> SumOf(const int32_t* weight, int64_t taps, int32_t shi
     add(hn::InterleaveUpper(d, high, zero), e, upper_e);
   };
   int64_t k = 0;
-  for (; k + 4 <= taps; k += 4) {  // sums of one turn would be moved to other registers
+  for (; k + 4 <= taps; k += 4) {  // two turns: with one, compilers move the sums between registers
     add_two(k);
     add_two(k + 2);
   }
@@ -99,7 +99,7 @@ HWY_INLINE hn::Vec<Bytes> SumOf(const int32_t* weight, int64_t taps, int32_t shi
                  Clamped(rounded(c, upper_c), rounded(e, upper_e)));
 }
 
-// run(whether weights have upper parts, as a constant)
+// Calls run(constant): whether weights have upper parts.
 template <class Run>
 void WithUpper(int32_t shift, const Run& run) {
   if (shift == ops::kMostShift) return run(std::true_type());
@@ -128,18 +128,18 @@ HWY_NOINLINE void AddByteRows(const int32_t* weight, const uint8_t* const* from,
 
 // ---- transposes ---------------------------------------------------------------------------------
 
-// Transposes each 128-bit block of 16 vectors: byte j of load(i) becomes byte i of store(j).
+// Transposes the 128-bit blocks of 16 vectors: byte j of load(i) becomes byte i of store(j).
 template <class Load, class Store>
 HWY_INLINE void TransposeBlocksOfBytes(const Load& load, const Store& store) {
   const Bytes d;
-#if HWY_HAVE_SCALABLE  // vectors cannot be array elements
+#if HWY_HAVE_SCALABLE  // SVE's vectors cannot be elements of an array
   HWY_ALIGN uint8_t rows[16 * 16];
   HWY_ALIGN uint8_t columns[16 * 16];
   for (size_t i = 0; i < 16; ++i) hn::Store(load(i), d, rows + 16 * i);
   for (size_t i = 0; i < 256; ++i) columns[i % 16 * 16 + i / 16] = rows[i];
   for (size_t j = 0; j < 16; ++j) store(j, hn::Load(d, columns + 16 * j));
 #else
-  // Four vectors at a time, which fit AVX2's registers.
+  // Works on four vectors at a time: they fit AVX2's registers.
   hn::Vec<Bytes> half[16];
   const auto interleave = [&](const auto& from, const auto& to) PORTACL_INLINE_LAMBDA {
     Unroll<4>([&](auto i) PORTACL_INLINE_LAMBDA {
@@ -157,7 +157,7 @@ HWY_INLINE void TransposeBlocksOfBytes(const Load& load, const Store& store) {
 #endif
 }
 
-// The vector of the 16 bytes at block(0), block(1), ...
+// Loads a vector of 16-byte blocks from block(first), block(first + 1), ...
 template <class D, class Block>
 HWY_INLINE hn::Vec<D> LoadBlocks(D d, size_t first, const Block& block) {
   if constexpr (N == 16 || sizeof(hn::TFromD<D>) * hn::MaxLanes(d) == 16) {
@@ -169,7 +169,7 @@ HWY_INLINE hn::Vec<D> LoadBlocks(D d, size_t first, const Block& block) {
   }
 }
 
-// The reverse: store(i, block i).
+// Stores a vector as 16-byte blocks: store(i, block i).
 template <class D, class Store>
 HWY_INLINE void StoreBlocks(D d, size_t first, hn::Vec<D> v, const Store& store) {
   if constexpr (N == 16 || sizeof(hn::TFromD<D>) * hn::MaxLanes(d) == 16) {
@@ -181,7 +181,7 @@ HWY_INLINE void StoreBlocks(D d, size_t first, hn::Vec<D> v, const Store& store)
   }
 }
 
-// Sources [first, first + 16) of N rows, to 16 columns at `to`. Reads nothing beyond `end` sources.
+// Transposes sources [first, first + 16) of N rows to 16 columns. Reads no source from `end` on.
 HWY_INLINE void RowsToByteColumns(const uint8_t* const* from, int64_t first, int64_t end,
                                   uint8_t* to) {
   const Bytes d;
@@ -201,7 +201,7 @@ HWY_INLINE void RowsToByteColumns(const uint8_t* const* from, int64_t first, int
           PORTACL_INLINE_LAMBDA { hn::Store(v, d, to + static_cast<int64_t>(j) * N); });
 }
 
-// 16 columns become `rows` rows: the first `columns` bytes of row r go to to[r] + at.
+// Transposes 16 columns to rows: writes the first `columns` bytes of row r to to[r] + at.
 HWY_INLINE void ByteColumnsToRows(const uint8_t* from, int64_t columns, uint8_t* const* to,
                                   int64_t at, int64_t rows) {
   const Bytes d;

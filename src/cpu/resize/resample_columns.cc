@@ -1,5 +1,5 @@
-// W by transposing: a block of rows becomes columns in a ring. There W is an outer axis. The sums
-// are transposed back. Serves any table.
+// W by transposing: a block of rows becomes columns in a ring, so W is an outer axis. Sums are
+// transposed back to rows. Serves any table.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/resize/resample_columns.cc"
 #include "cpu/vector/highway.h"
@@ -15,17 +15,17 @@ namespace portacl::cpu::HWY_NAMESPACE {
 
 namespace {
 
-// Destinations with so many taps each are summed four at a time. Fewer taps do not pay for sums in
-// memory.
+// Destinations with at least so many taps are summed four at a time, in memory. With fewer taps
+// this does not pay.
 constexpr int64_t kManyTaps = 16;
 
-// What sums of taps begin with.
+// Returns the start of a destination's sum: `init`, or +0 without taps.
 template <class F>
 HWY_INLINE hn::Vec<BlockTag<F, 16>> FirstOf(const ResampleTaps<F>& w, int64_t o, F init) {
   return hn::Set(BlockTag<F, 16>(), w.start[o] < w.start[o + 1] ? init : F{0});
 }
 
-// Adds the taps [k, end). load(k) returns the column of tap k.
+// Adds the taps [k, end) to `sum`. load(k, 0) returns the column of tap k.
 template <class F, class V, class Load>
 HWY_INLINE V AddTaps(const ResampleTaps<F>& w, int64_t k, int64_t end, V sum, const Load& load) {
   const BlockTag<F, 16> d;
@@ -33,8 +33,8 @@ HWY_INLINE V AddTaps(const ResampleTaps<F>& w, int64_t k, int64_t end, V sum, co
   return sum;
 }
 
-// Sums of `count` destinations from o on, a vector each, to `to`. Four chains of additions run side
-// by side: each waits for its last sum.
+// Sums `count` destinations from o on, a vector each, and stores them at `to`. Four destinations
+// are summed in turn, because an addition must wait for the one before in its sum.
 template <class F, class Load>
 HWY_INLINE void SumDestinations(const ResampleTaps<F>& w, int64_t o, int64_t count, F init,
                                 const Load& load, F* to) {
@@ -65,7 +65,7 @@ HWY_INLINE void SumDestinations(const ResampleTaps<F>& w, int64_t o, int64_t cou
 }
 
 // The same for four vectors of rows, N * N apart at `to`. load(k, v) returns vector v of a column.
-// The vectors share a weight, and no sum waits for another.
+// The vectors share each weight, and their sums do not wait for each other.
 template <class F, class Load>
 HWY_INLINE void SumFourVectors(const ResampleTaps<F>& w, int64_t o, int64_t count, F init,
                                const Load& load, F* to) {
@@ -87,9 +87,9 @@ HWY_INLINE void SumFourVectors(const ResampleTaps<F>& w, int64_t o, int64_t coun
   }
 }
 
-// Sums of columns of kVectors vectors, transposed back to rows, a block of destinations at a time.
-// fill(o0) prepares the columns for the block from o0 on; load(k, v) returns vector v of the column
-// of tap k.
+// Sums columns of kVectors vectors and transposes the sums to rows, a block of destinations at a
+// time. fill(o0) loads the columns for the block from o0 on. load(k, v) returns vector v of tap k's
+// column.
 template <int kVectors, class F, class Ti, class To, class Fill, class Load>
 HWY_INLINE void SumColumns(const RowsOfW<F, Ti, To>& some, const Fill& fill, const Load& load) {
   constexpr int64_t N = kTransposed<F>;
@@ -101,7 +101,7 @@ HWY_INLINE void SumColumns(const RowsOfW<F, Ti, To>& some, const Fill& fill, con
   HWY_ALIGN F sums[kVectors * N * N];
   for (int64_t o0 = some.columns.w0; o0 < w1; o0 += N) {
     const int64_t lanes = std::min(N, w1 - o0);
-    if (w.start[o0] == w.start[o0 + lanes]) {  // no tap: often the same of many blocks
+    if (w.start[o0] == w.start[o0 + lanes]) {  // no taps: often true of many blocks
       int64_t end = o0 + lanes;
       while (end < w1 && w.start[end] == w.start[std::min(end + N, w1)]) end += N;
       end = std::min(end, w1);
@@ -140,7 +140,7 @@ HWY_INLINE void SumColumns(const RowsOfW<F, Ti, To>& some, const Fill& fill, con
   }
 }
 
-// Of rows that are neighbours in memory: a column is a vector there.
+// Sums rows that are adjacent in memory: a vector there is a column.
 template <class F, class Ti, class To>
 void AddNeighbours(int64_t step, const RowsOfW<F, Ti, To>& some) {
   const BlockTag<F, 16> d;
@@ -158,7 +158,7 @@ void AddNeighbours(int64_t step, const RowsOfW<F, Ti, To>& some) {
   });
 }
 
-// Of kVectors vectors of rows, in the columns of a ring.
+// Sums kVectors vectors of rows, by columns in a ring.
 template <int kVectors, class F, class Ti, class To>
 HWY_NOINLINE void AddRing(const ResampleColumns& columns, const RowsOfW<F, Ti, To>& some, F* ring) {
   constexpr int64_t N = kTransposed<F>, kRows = kVectors * N;
@@ -169,7 +169,7 @@ HWY_NOINLINE void AddRing(const ResampleColumns& columns, const RowsOfW<F, Ti, T
   for (int64_t r = 0; r < kRows; ++r) {
     from[static_cast<size_t>(r)] = some.from[std::min(r, some.rows - 1)];
   }
-  // Whole lines: rows that are a power of two apart would push them out of L1 in between.
+  // Loads whole lines: rows a power of two apart would push partly read lines out of L1.
   constexpr int64_t kLine = kColumnsOfLine<F>;
   int64_t have = some.columns.from / kLine * kLine;
   const auto fill = [&](int64_t o0) PORTACL_INLINE_LAMBDA {

@@ -1,4 +1,4 @@
-// The order in which rows, slices and volumes are resampled: see resample_plan.h.
+// Resamples boxes: the order of rows, slices and volumes, as resample_plan.h describes it.
 #if defined(PORTACL_CPU_RESIZE_RESAMPLE_DRIVERS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef PORTACL_CPU_RESIZE_RESAMPLE_DRIVERS_INL_H_
 #undef PORTACL_CPU_RESIZE_RESAMPLE_DRIVERS_INL_H_
@@ -24,8 +24,8 @@ HWY_BEFORE_NAMESPACE();
 namespace portacl::cpu::HWY_NAMESPACE {
 namespace {
 
-// Computes boxes on one thread, with its scratch. Pointers to rows (tensors or scratch) point to
-// the place of column 0, although a tile's rows in scratch hold only the tile's columns.
+// Computes boxes on one thread, with scratch of its own. Pointers to rows point to column 0, even
+// if a tile's rows in scratch have only the tile's columns.
 template <class T>
 class Resampler {
  public:
@@ -71,7 +71,7 @@ class Resampler {
     return offsets;
   }
 
-  // Scratch rows of destination or of source columns.
+  // Return rows of scratch: of destination columns, or of source columns.
   Between* Destinations(int64_t part, int64_t row) const {
     return scratch_ + part + row * plan_.row - columns_->w0 * plan_.inner;
   }
@@ -84,8 +84,8 @@ class Resampler {
            (of_d ? 0 : std::max(plan_.d.most, int64_t{1}));
   }
 
-  // Where row r of a batch of results is computed. Rows that W makes may be computed in scratch
-  // first, so that they go past the caches as whole lines.
+  // Returns where row r of a batch of results is computed. Rows from W may be made in scratch,
+  // because they go past the caches as whole lines later.
   T* Result(T* row, int64_t r) const {
     const bool staged = plan_.staged && Streams(row + columns_->w0 * plan_.inner, columns_->width);
     return plan_.pack_output || staged ? InScratch(r) : row;
@@ -108,11 +108,11 @@ class Resampler {
     for (int64_t x = columns_->w0; x < columns_->w1; ++x) row[x * plan_.output_w] = from[x];
   }
 
-  // Whether `n` results from `to` on, of a row or of a long run of rows, go past the caches.
+  // Whether `n` results from `to` on, of one row or a long run of rows, go past the caches.
   template <class To>
   bool Streams(const To* to, int64_t n) const {
     if constexpr (std::is_same_v<To, T>) {
-      constexpr int64_t kRun = 16384;  // elements among which a split line does not count
+      constexpr int64_t kRun = 16384;  // in longer runs, split lines do not count
       return (stream_ && !plan_.pack_output && n >= kRun) || StreamsLines(to, n);
     } else {
       return false;
@@ -123,7 +123,7 @@ class Resampler {
            reinterpret_cast<uintptr_t>(to) % kStreamAlignment == 0 && n % kLineOf<T> == 0;
   }
 
-  // Whether short rows from `to` on, `step` apart, do.
+  // The same for short rows from `to` on, `step` apart.
   template <class To>
   bool StreamsAll(const To* to, int64_t step) const {
     const auto bytes = static_cast<uint64_t>(step | columns_->width) * sizeof(To);
@@ -133,8 +133,8 @@ class Resampler {
 
   // ---- W --------------------------------------------------------------------------------------
 
-  // `ahead`: rows with columns that are wanted soon, or null. `in_scratch`: memory behind the rows'
-  // elements may be read. `last`: the destinations are results.
+  // Computes W of some rows. `ahead`: rows to fetch at the same columns, or null. `in_scratch`:
+  // memory behind the rows may be read. `last`: the destinations are results.
   template <class Ti, class To>
   void W(const Ti* const* from, To* const* to, int64_t rows, bool in_scratch, bool last,
          const Ti* const* ahead = nullptr) const {
@@ -219,7 +219,7 @@ class Resampler {
   }
 
 #if !HWY_HAVE_SCALABLE
-  // The same as rows of F that may be read in whole vectors. `readable`: they already may be.
+  // Returns the rows as F, readable in whole vectors. `readable`: rows of F already are.
   template <class Ti, class To>
   RowsOfW<F, F, To> InVectors(const RowsOfW<F, Ti, To>& some, [[maybe_unused]] bool readable,
                               std::array<const F*, kMostResampleRows>* whole) const {
@@ -246,7 +246,7 @@ class Resampler {
   }
 #endif
 
-  // A pixel's channels are a row.
+  // Computes W by pixels: the channels of a pixel are summed as a row.
   template <class Ti, class To>
   void AddPixels(const Ti* from, To* to) const {
     const ResampleTaps<F>& w = plan_.w;
@@ -267,13 +267,13 @@ class Resampler {
     }
   }
 
-  // Whether W reads rows of the input that are neighbours in memory.
+  // Whether W reads input rows that are adjacent in memory.
   bool Neighbours() const {
     const auto* const columns = std::get_if<ResampleColumns>(&plan_.way);
     return columns != nullptr && columns->step != 0;
   }
 
-  // W of rows of the input.
+  // Computes W of rows of the input.
   template <class To>
   void WOfInput(const T* const* from, To* const* to, int64_t rows, bool last,
                 const T* const* ahead = nullptr) const {
@@ -299,7 +299,7 @@ class Resampler {
 
   void RunRows(const T* input, T* output) const {
     const bool straight = !plan_.pack_output && !plan_.staged;
-    const bool even = plan_.outer.size() == 1;  // rows are equally far apart
+    const bool even = plan_.outer.size() == 1;  // rows have one distance
     for (int64_t r0 = h0_; r0 < h1_; r0 += plan_.batch) {
       const int64_t rows = std::min(plan_.batch, h1_ - r0);
       std::array<const T*, kMostResampleRows> from;
@@ -329,7 +329,7 @@ class Resampler {
 
   // ---- one plane, forward -----------------------------------------------------------------------
 
-  // The rows of W's results, by their numbers in the ring, that the strip at hand needs.
+  // Returns the range of W's rows, as numbers in the ring, that the strip needs.
   std::pair<int64_t, int64_t> RingRows() const {
     auto end = static_cast<int64_t>(plan_.h_ring.used.size());
     if (h0_ == 0 && h1_ == plan_.h.to) return {0, end};
@@ -341,7 +341,7 @@ class Resampler {
     return {first, end};
   }
 
-  // Rows of a slice, W first, to rows of results (To is T) or of a slice in scratch.
+  // Computes rows of a slice, W first. They are results (To is T) or rows of a slice in scratch.
   template <class To, bool kToUser = true>
   void ForwardRows(const T* input, To* output, int64_t output_h) const {
     const ResampleTaps<F>& h = plan_.h;
@@ -395,7 +395,7 @@ class Resampler {
     }
   }
 
-  // W and H of sums of two.
+  // Computes H and W together, if each destination is a sum of two sources along both axes.
   template <class To>
   void ForwardPairs(const T* input, To* output, int64_t output_h) const {
     const ResampleTaps<F>& h = plan_.h;
@@ -417,7 +417,7 @@ class Resampler {
     }
   }
 
-  // A batch of rows, from the used row number `ready` on.
+  // Fills the ring with a batch of W's rows, from number `ready` on. Returns how many.
   int64_t FillRing(const T* input, int64_t ready, int64_t end) const {
     int64_t rows = std::min(plan_.batch, end - ready);
     std::array<const T*, kMostResampleRows> from, ahead;
@@ -454,17 +454,17 @@ class Resampler {
 
   // ---- one plane, backward ----------------------------------------------------------------------
 
-  // The sum of rows of gradOutput, source columns of the tile.
+  // Sums rows of gradOutput, in the source columns of the tile.
   template <class To>
   void AddInputRows(const F* weight, const T* const* from, int64_t taps, To* to, F init,
                     const Ahead& ahead = kNothingAhead) const {
     const int64_t at = columns_->from * plan_.inner;
     if (!plan_.pack_input) {
-      const bool stream =  // only results
+      const bool stream =  // only sums that are results
           plan_.d.identity && plan_.w.identity && Streams(to + at, columns_->from_width);
       return AddRows<F>(weight, from, taps, to + at, columns_->from_width, init, stream, ahead);
     }
-    if constexpr (!kBytes) {  // which the plan does not serve
+    if constexpr (!kBytes) {  // plans of bytes exclude it
       F* const sum = scratch_ + plan_.converted + (plan_.batch - 1) * plan_.row;
       std::fill(sum, sum + columns_->from_width, taps > 0 ? init : F{0});
       for (int64_t k = 0; k < taps; ++k) {
@@ -476,7 +476,7 @@ class Resampler {
     }
   }
 
-  // Rows of gradOutput (Ti is T) or of its sums along D, H first.
+  // Computes rows of gradInput, H first. `input`: gradOutput (Ti is T), or its sums along D.
   template <class Ti, bool kFromUser = true>
   void BackwardRows(const Ti* input, int64_t input_h, T* output) const {
     const ResampleTaps<F>& h = plan_.h;
@@ -514,8 +514,8 @@ class Resampler {
     }
   }
 
-  // Destination row o of H. If it exists already, its place; else it is computed in row r of a
-  // batch (in the result if W is an identity).
+  // Returns destination row o of H: in `input` or scratch if it exists there. Else computes it in
+  // row r of a batch, or in the result `to` if W is an identity.
   template <bool kFromUser, class Ti>
   HWY_INLINE const Between* SumOfH(const Ti* input, int64_t input_h, int64_t o, int64_t r,
                                    T* to) const {
@@ -532,11 +532,11 @@ class Resampler {
     return sum;
   }
 
-  // Whether destination o of an axis is +0, and so are its sums along the axes behind.
+  // Whether destination o of an axis has no sources, so that all its elements are +0.
   bool IsEmpty(const ResampleTaps<F>& taps, int64_t o) const {
     return plan_.clears && !taps.identity && taps.Count(o) == 0;
   }
-  // Past the caches as the rows beside them, which would wait for lines of both kinds.
+  // Writes zeros past the caches, as the rows beside: a line with both kinds of stores is slow.
   HWY_NOINLINE void ClearRows(T* output, int64_t h0, int64_t h1) const {
     const ComputeTag<F> d;
     const int64_t at = columns_->w0 * plan_.inner;
@@ -555,7 +555,7 @@ class Resampler {
     }
   }
 
-  // Destination row o of H, columns_->from_width columns.
+  // Computes destination row o of H, in columns_->from_width columns.
   template <bool kFromUser, class Ti, class To>
   void AddH(const Ti* input, int64_t input_h, int64_t o, To* to) const {
     const ResampleTaps<F>& h = plan_.h;
@@ -568,7 +568,7 @@ class Resampler {
     }
     if constexpr (kFromUser) {
       Ahead ahead;
-      if (plan_.fetch && count > 0) {  // the rows of the destination after the next one
+      if (plan_.fetch && count > 0) {  // rows of the destination after the next one
         ahead.rows = std::clamp<int64_t>(h.from / h.to, 1, 4);
         ahead.stride = input_h * static_cast<int64_t>(sizeof(T));
         ahead.from =
@@ -604,7 +604,7 @@ class Resampler {
         taps[k] = slice(plan_.d_ring.place[static_cast<size_t>(start + k)]);
       }
       T* const to = output + o * plan_.output_d + h0_ * plan_.output_h;
-      if (plan_.output_h == columns_->width && !plan_.pack_output) {  // one run
+      if (plan_.output_h == columns_->width && !plan_.pack_output) {  // one run of rows
         AddRows<F>(d.weight + start, taps, count, to, rows * columns_->width, d.init,
                    Streams(to, rows * columns_->width));
         continue;

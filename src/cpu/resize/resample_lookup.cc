@@ -1,5 +1,5 @@
-// W by looking sources up in registers: all sources of a vector of destinations lie in a window of
-// one or two vectors.
+// W by lookups in registers: all sources of a vector of destinations are in a window of one or two
+// vectors.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/resize/resample_lookup.cc"
 #include "base/round_up.h"
@@ -19,8 +19,8 @@ namespace portacl::cpu::HWY_NAMESPACE {
 #if !HWY_HAVE_SCALABLE
 namespace {
 
-// No struct holds a window. Its implicit constructor would be compiled for no target; on 64-bit Arm
-// it could not call a vector's constructor.
+// Looks up lanes in a window. A window is no struct: its implicit constructor would be compiled for
+// no target, and on 64-bit Arm it could not call a vector's constructor.
 template <size_t kVectors, class D, class DI = hn::RebindToSigned<D>>
 HWY_INLINE hn::Vec<D> LookUp(D d, const hn::Vec<D> (&window)[kVectors], hn::Vec<DI> index) {
   if constexpr (kVectors == 1) {
@@ -30,7 +30,7 @@ HWY_INLINE hn::Vec<D> LookUp(D d, const hn::Vec<D> (&window)[kVectors], hn::Vec<
   }
 }
 
-// The sums of one group of destinations of kRows rows.
+// Sums one group of destinations in kRows rows.
 template <size_t kVectors, size_t kRows, class F, class D = ComputeTag<F>>
 HWY_INLINE void SumGroup(const ResampleLookups<F>& lookups, int64_t g, F init,
                          const F* const (&s)[kRows], hn::Vec<D> (&acc)[kRows]) {
@@ -40,7 +40,7 @@ HWY_INLINE void SumGroup(const ResampleLookups<F>& lookups, int64_t g, F init,
   constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(D()));
   const auto start = hn::Set(d, init);
   const ResampleGroup& group = lookups.groups[static_cast<size_t>(g)];
-  if (group.most == 0) {  // it has no window: a tile need not have any source
+  if (group.most == 0) {  // it has no window: a tile may have no source
     Unroll<kRows>([&](auto r) PORTACL_INLINE_LAMBDA { acc[r] = hn::Zero(d); });
     return;
   }
@@ -55,7 +55,7 @@ HWY_INLINE void SumGroup(const ResampleLookups<F>& lookups, int64_t g, F init,
   });
   auto at = hn::LoadU(di, index);
   int64_t k = 0;
-  for (; k < group.all; ++k, weight += kLanes) {  // taps that every lane has
+  for (; k < group.all; ++k, weight += kLanes) {  // taps in every lane
     const auto w = hn::LoadU(d, weight);
     Unroll<kRows>([&](auto r) PORTACL_INLINE_LAMBDA {
       acc[r] = hn::MulAdd(w, LookUp<kVectors>(d, window[r], at), acc[r]);
@@ -67,7 +67,7 @@ HWY_INLINE void SumGroup(const ResampleLookups<F>& lookups, int64_t g, F init,
       at = hn::LoadU(di, index);
     }
   }
-  // Lanes without a tap add -0 * +0, which changes no sum, not even -0.
+  // A lane without this tap adds -0 * +0: this changes no sum, not even -0.
   const Index* const count = lookups.count + g * kLanes;
   for (; k < group.most; ++k, weight += kLanes) {
     const auto w = hn::LoadU(d, weight);
@@ -80,15 +80,15 @@ HWY_INLINE void SumGroup(const ResampleLookups<F>& lookups, int64_t g, F init,
     index += kLanes;
     at = hn::LoadU(di, index);
   }
-  if (group.all == 0) {  // no tap at all is +0
+  if (group.all == 0) {  // a sum without taps is +0
     const auto any = hn::RebindMask(d, hn::Gt(hn::LoadU(di, count), hn::Zero(di)));
     Unroll<kRows>([&](auto r) PORTACL_INLINE_LAMBDA { acc[r] = hn::IfThenElseZero(any, acc[r]); });
   }
 }
 
-// Groups [g0, g1) of destinations of kRows rows from row r0 on, which share index and weight
-// vectors. A row has `lookups.need` readable elements. With edges rows are whole lines of F, which
-// go past the caches.
+// Computes groups [g0, g1) of destinations in kRows rows from row r0 on. The rows share index and
+// weight vectors. A row has `lookups.need` readable elements. If `edges` is not null, rows are
+// whole lines of F and go past the caches.
 template <size_t kVectors, size_t kRows, class F, class To>
 HWY_NOINLINE void AddLookups(const ResampleLookups<F>& lookups, const RowsOfW<F, F, To>& some,
                              int64_t r0, int64_t g0, int64_t g1) {

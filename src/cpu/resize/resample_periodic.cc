@@ -1,11 +1,11 @@
-// W if the table repeats itself (exact ratios with half-pixel centres): P sources a destination, or
-// P destinations a source, and the same weights everywhere except at the borders.
+// W if its table repeats (exact ratios with half-pixel centres): P sources per destination, or P
+// destinations per source, with the same weights everywhere except at the borders.
 //
-//   phases sources are split into P rows; a row has every P-th source. A tap is a shifted row.
-//            What is left is a sum of rows.
+//   phases   sources are split into P rows; row p has sources p, p + P, p + 2 P, ...; a tap is a
+//            shifted row, and a destination row is a sum of such rows
 //   expand   P sums of the same few sources, interleaved
 //
-// Borders are looked up, or done one by one.
+// Destinations at the borders are looked up, or computed one by one.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/resize/resample_periodic.cc"
 #include "base/round_up.h"
@@ -27,7 +27,7 @@ namespace portacl::cpu::HWY_NAMESPACE {
 
 namespace {
 
-// Destinations [first, end) of kRows rows one by one: the rows' sums do not wait for each other.
+// Computes destinations [first, end) of kRows rows one by one. Sums of rows run side by side.
 template <size_t kRows, class F, class Ti, class To>
 HWY_INLINE void AddElementsOf(const RowsOfW<F, Ti, To>& some, To* const* to, int64_t r0,
                               int64_t first, int64_t end) {
@@ -41,7 +41,7 @@ HWY_INLINE void AddElementsOf(const RowsOfW<F, Ti, To>& some, To* const* to, int
     for (int64_t k = start; k < last; ++k) {
       const F weight = w.weight[k];
       const int64_t source = w.source[k];
-      Unroll<kRows>([&](auto r) PORTACL_INLINE_LAMBDA {  // an instruction here, not a call
+      Unroll<kRows>([&](auto r) PORTACL_INLINE_LAMBDA {  // inline: one instruction, no call
         acc[r] = std::fma(weight, base::Widen(s[r][source]), acc[r]);
       });
     }
@@ -50,7 +50,7 @@ HWY_INLINE void AddElementsOf(const RowsOfW<F, Ti, To>& some, To* const* to, int
   }
 }
 
-// Destinations [first, end) of all rows.
+// Computes destinations [first, end) of all rows one by one.
 template <class F, class Ti, class To>
 HWY_NOINLINE void AddElements(const RowsOfW<F, Ti, To>& some, To* const* to, int64_t first,
                               int64_t end) {
@@ -64,7 +64,7 @@ constexpr int64_t LineUp(int64_t n) {
   return base::DivideUp(n, kLineOf<To>) * kLineOf<To>;
 }
 
-// Destinations [w0, first) and [end, w1) of a tile, which were made in the rows of scratch.
+// Copies destinations [w0, first) and [end, w1) of a tile from the rows `edges` of scratch.
 template <class F, class Ti, class To>
 void CopyEdges(const RowsOfW<F, Ti, To>& some, int64_t first, int64_t end) {
   const auto [w0, w1] = std::pair(some.columns.w0, some.columns.w1);
@@ -76,7 +76,7 @@ void CopyEdges(const RowsOfW<F, Ti, To>& some, int64_t first, int64_t end) {
 
 // ---- phases -------------------------------------------------------------------------------------
 
-// Sources from from[0] on to `n` >= a vector elements of each of kPhases rows, `stride` apart.
+// Splits sources to kPhases rows of `n` elements, `stride` apart; `n` is at least a vector.
 template <int kPhases, class F, class Ti>
 HWY_NOINLINE void SplitPhases(const Ti* from, int64_t n, F* to, int64_t stride, const Ti* ahead) {
   const ComputeTag<F> d;
@@ -108,14 +108,14 @@ HWY_NOINLINE void SplitPhases(const Ti* from, int64_t n, F* to, int64_t stride, 
   }
 }
 
-// Destinations [o0, o1) of one row: at most a chunk, in the part that repeats itself. `ahead`: the
-// same place in a row that is wanted soon, or null. `columns`: destinations of a row.
+// Computes destinations [o0, o1) of one row: at most kResampleChunk, where the table repeats.
+// `ahead`: the same place in a row to fetch, or null. `columns`: destinations of a row.
 template <class F, class Ti, class To>
 HWY_INLINE void AddChunk(const ResamplePhases<F>& phases, int64_t columns, F init, const Ti* from,
                          To* to, int64_t o0, int64_t o1, bool stream, const Ti* ahead,
                          const F** taps, F* split) {
   const int64_t P = phases.ratio, lanes = Length(ComputeTag<F>());
-  // Phases [lo, hi): what the taps need, and at least a vector.
+  // Splits phases [lo, hi): all that the taps need, and at least a vector.
   int64_t lo = std::max<int64_t>(0, o0 - kResampleMargin);
   const int64_t hi = std::min(columns, std::max(o1 + kResampleMargin, lo + lanes));
   lo = std::min(lo, hi - lanes);
@@ -133,7 +133,7 @@ HWY_INLINE void AddChunk(const ResamplePhases<F>& phases, int64_t columns, F ini
 
 #if !HWY_HAVE_SCALABLE
 
-// Lane i of a and lane i of b follow each other: a becomes the lower half of that, b the upper one.
+// Interleaves lanes a[0] b[0] a[1] b[1] ...: a gets the lower half, b the upper half.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE void Interleave(D d, V& a, V& b) {
 #if HWY_TARGET == HWY_AVX3
@@ -159,14 +159,14 @@ HWY_INLINE void Interleave(D d, V& a, V& b) {
 #endif
 }
 
-// Source s has P destinations, and each reads `taps` sources. For destination j: the offset from s
-// to the first source that j reads.
+// Returns the offset from source s to the first source of its destination j. Source s has P
+// destinations; each reads `taps` sources.
 constexpr int64_t ExpandStart(int64_t P, int64_t taps, int64_t j) {
   return (2 * j + 1 < P ? -1 : 0) - (taps / 2 - 1);
 }
 
-// Destinations of the sources [first, end), whole vectors, in some rows. `stream`: past the caches;
-// the destinations are whole lines then.
+// Computes the destinations of sources [first, end), whole vectors, in some rows. `stream`: past
+// the caches; then the destinations must be whole lines.
 template <size_t P, size_t kTaps, class F, class To>
 HWY_NOINLINE void ExpandSources(const F* weight, const F* const* from, To* const* to, int64_t rows,
                                 int64_t first, int64_t end, F init, bool stream) {
@@ -207,7 +207,7 @@ HWY_NOINLINE void ExpandSources(const F* weight, const F* const* from, To* const
 
 }  // namespace
 
-// A chunk at a time, so that the phases stay in L1.
+// Splits and sums a chunk at a time, so that phases stay in L1.
 template <class F, class Ti, class To>
 void AddPhases(const ResamplePhases<F>& phases, const RowsOfW<F, Ti, To>& some, const F** taps,
                F* split) {
@@ -216,7 +216,7 @@ void AddPhases(const ResamplePhases<F>& phases, const RowsOfW<F, Ti, To>& some, 
   const int64_t end = std::clamp(phases.end, first, w1);
   const bool edges = some.edges != nullptr;
   To* const* const border = edges ? some.edges : some.to;
-  // [begin, last): whole lines.
+  // Destinations [begin, last) are whole lines.
   const int64_t begin = edges ? std::min(LineUp<To>(first), end) : first;
   const int64_t last = edges ? std::max(end / kLineOf<To> * kLineOf<To>, begin) : end;
   for (int64_t r = 0; r < some.rows; ++r) {
@@ -246,7 +246,7 @@ void Expand(const ResampleExpand<F>& expand, const RowsOfW<F, F, To>& some) {
   if (end - first < lanes) return AddElements(some, some.to, w0, w1);
   const bool edges = some.edges != nullptr;
   To* const* const border = edges ? some.edges : some.to;
-  // Sources [begin, last): whole vectors, with `edges` also whole cache lines.
+  // Sources [begin, last) are whole vectors, and whole cache lines if there are `edges`.
   const int64_t step = edges ? std::max(lanes, kLineOf<To> / P) : lanes;
   const int64_t begin = edges ? LineUp<To>(first * P) / P : first;
   const int64_t last = begin + std::max<int64_t>(0, end - begin) / step * step;
@@ -255,7 +255,7 @@ void Expand(const ResampleExpand<F>& expand, const RowsOfW<F, F, To>& some) {
       ExpandSources<ratio, taps>(expand.weight.data(), some.from, to, some.rows, i0, i1, some.init,
                                  stream);
     };
-    // The sources [i0, i1) and some beside them.
+    // Computes sources [i0, i1), and some beside them, as whole vectors.
     const auto rest = [&](int64_t i0, int64_t i1) {
       for (int64_t i = i0; i < i1; i += lanes) {
         const int64_t at = std::min(i, end - lanes);

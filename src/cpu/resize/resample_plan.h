@@ -1,10 +1,10 @@
-// What a resampling kernel decides in its plan. Plain C++, the same for every instruction set: a
-// target is described by its vector lengths.
+// Kernel plan of resampling. Plain C++, the same for every instruction set. Of a target, plans know
+// the lengths of its vectors.
 //
-// An outer axis (D, H) adds up whole rows, each with one weight. W is done by one of the paths
-// below; "planes" does all axes. Forward, W makes rows in a ring, and H adds them up. Backward, H
-// adds up rows of gradOutput, and W takes the sums. Volumes do the same along D, with strips of a
-// slice's rows.
+// For an outer axis (D, H), a destination row is a sum of whole source rows with one weight each. W
+// has paths of its own (below); only "planes" does all axes at once. Forward, W makes rows in a
+// ring, and H sums them. Backward, H sums rows of gradOutput, and W takes the sums. Volumes do the
+// same along D, with strips of a slice's rows.
 #ifndef PORTACL_CPU_RESIZE_RESAMPLE_PLAN_H_
 #define PORTACL_CPU_RESIZE_RESAMPLE_PLAN_H_
 
@@ -28,34 +28,34 @@
 
 namespace portacl::cpu {
 
-// The phases of so many destinations are split at a time, and so many more phases on both sides.
+// Destinations with phases that are split together, and more phases to split on both sides.
 inline constexpr int64_t kResampleChunk = 1024;
 inline constexpr int64_t kResampleMargin = 8;
 inline constexpr int64_t kResamplePhaseStride = kResampleChunk + 2 * kResampleMargin + 80;
 
-// Rows that W takes at a time at most: of bytes as many as a vector has, of others fewer.
+// Most rows that W takes at a time: of bytes as many as a vector has; of others fewer.
 inline constexpr int64_t kMostResampleRows = 64;
 inline constexpr int64_t kMostShortRows = 16;
 
 inline constexpr int64_t kLineBytes = 64;
 
-// Columns that are loaded into a ring together, at least.
+// Fewest columns that are loaded into a ring together: a line.
 template <class F>
 inline constexpr int64_t kColumnsOfLine = kLineBytes / int64_t{sizeof(F)};
 
-// Elements from row to row of scratch: an odd number of whole lines, because rows a power of two
-// apart would share a set of the cache.
+// Elements between rows of scratch: an odd number of whole lines. Rows a power of two apart would
+// share a set of the cache.
 template <class F>
 int64_t RowStride(int64_t elements) {
   constexpr auto kLine = static_cast<int64_t>(kLineBytes / sizeof(F));
   return (base::DivideUp(elements, kLine) | 1) * kLine;
 }
 
-// By the type of the weights: what results between the axes are, in scratch.
+// The type of results between two axes, in scratch. F: the type of weights.
 template <class F>
 using ResampleBetween = std::conditional_t<std::is_integral_v<F>, uint8_t, F>;
 
-// The type of the weights for elements of type T.
+// The type of weights for elements of type T.
 template <class T>
 using ResampleWeight =
     typename std::conditional_t<std::is_same_v<T, uint8_t>, std::type_identity<int32_t>,
@@ -63,10 +63,10 @@ using ResampleWeight =
 
 struct ResampleTarget {
   int64_t lanes;    // of a vector of the compute type
-  int64_t rows;     // that are transposed at a time
-  int64_t vectors;  // of such rows that columns take at most
-  int64_t block;    // columns that are
-  bool fixed;       // the compiler knows the vectors' length
+  int64_t rows;     // transposed at a time
+  int64_t vectors;  // of such rows: most that columns take
+  int64_t block;    // columns transposed at a time
+  bool fixed;       // the compiler knows the length of vectors
   bool can_stream;  // has non-temporal stores
 };
 
@@ -94,24 +94,24 @@ struct ResampleTaps {
   const int64_t* start = nullptr;
   const int64_t* source = nullptr;
   const F* weight = nullptr;
-  F init = 0;  // where sums start; for bytes, a weight's fraction bits
+  F init = 0;  // start of sums; for bytes: fraction bits of weights
 };
 
-// A ring of the outer axis' sources that a tap needs: source number `place` among them is in slot
-// place & (slots - 1).
+// A ring of rows: the sources of an outer axis that have taps. Source number `place` (counted among
+// these) is in slot place & (slots - 1).
 struct ResampleRing {
-  std::unique_ptr<int64_t[]> memory;  // of all four
-  std::span<int64_t> used;            // sources, ascending
-  std::span<int64_t> place;           // of each tap's source
-  // Of each destination, the places of its taps; first > last: none.
+  std::unique_ptr<int64_t[]> memory;  // of the four arrays
+  std::span<int64_t> used;            // sources with taps, ascending
+  std::span<int64_t> place;           // for each tap: number of its source in `used`
+  // For each destination: first and last place of its taps; first > last if it has none.
   const int64_t* first = nullptr;
   const int64_t* last = nullptr;
-  int64_t flight = 1;  // places that one destination's taps span at most
+  int64_t flight = 1;  // most places that the taps of one destination span
 };
 
-// Finds the sources that have taps, ascending, and the place of each tap's source among them. Each
-// `channels` destinations have the same taps, in neighbouring sources. The taps of a destination
-// must follow each other, and their first sources must not descend. Returns the number of sources.
+// Finds the sources that have taps, ascending, and the place of each tap's source among them.
+// Groups of `channels` destinations have the same taps, in adjacent sources. A destination's taps
+// must be successive, and first sources must not descend. Returns the number of used sources.
 template <class F>
 int64_t FindUsed(const ResampleTaps<F>& taps, int64_t channels, int64_t* used, int64_t* place) {
   int64_t* const first_used = used;
@@ -160,97 +160,97 @@ ResampleRing RingOf(const ResampleTaps<F>& taps) {
 
 // ---- paths of W ---------------------------------------------------------------------------------
 
-// "rows": W is an identity.
+// Path "rows": W is an identity, so rows are only copied.
 struct CopiedRows {};
 
-// "channels_last": W is an outer axis, its rows are the channels of a pixel.
+// Path "channels_last": W is an outer axis; its rows are the channels of a pixel.
 struct ResamplePixels {
-  bool pairs = false;  // forward: sums of two along H and W, done at once
+  bool pairs = false;  // forward: H and W each sum two sources, in one loop
 };
 
-// "columns": rows are transposed in registers, so that W is an outer axis. Blocks of destinations
-// read sources from a ring of columns in scratch.
+// Path "columns": rows are transposed in registers, so W is an outer axis. Blocks of destinations
+// read columns from a ring in scratch.
 struct ResampleColumns {
-  int64_t ring = 0;                  // columns, a power of two
-  int64_t rows = 0;                  // that each has room for
-  std::vector<int64_t> sources_end;  // that a block of destinations needs: [.., end)
-  std::vector<int32_t> at;           // where each tap's source stands in the ring
-  int64_t scratch = 0;               // where the ring is
-  // If not 0: rows of the input are neighbours in memory, and columns are `step` apart. A column is
-  // read where it is, without a ring.
+  int64_t ring = 0;                  // columns of the ring, a power of two
+  int64_t rows = 0;                  // rows of a column
+  std::vector<int64_t> sources_end;  // for each block of destinations: end of its sources
+  std::vector<int32_t> at;           // for each tap: offset of its source in the ring
+  int64_t scratch = 0;               // offset of the ring
+  // Not 0 if input rows are adjacent in memory. Then columns are `step` apart in the input, and are
+  // read there, without a ring.
   int64_t step = 0;
 };
 
-// A vector of destinations that are looked up. Each has `all` taps, and some have up to `most`; the
+// A vector of destinations for lookups. Each has at least `all` taps and at most `most`. Their
 // sources are in a window from source `from` on.
 struct ResampleGroup {
-  int64_t to;  // the first destination; the last group of a row overlaps the one before
+  int64_t to;  // first destination; the last group of a row overlaps the one before
   int64_t from;
   int64_t all, most;
-  bool run;        // the sources of each follow each other: `index` is the first tap's
-  int64_t index;   // where the group's vectors of places in the window start, one a tap
-  int64_t weight;  // ... and the tables of weights
+  bool run;        // sources of each are successive: `index` has only the first tap's
+  int64_t index;   // offset in ResampleLookups::index: a vector of places per tap
+  int64_t weight;  // offset in ResampleLookups::weight
 };
 
-// "lookup": a vector of destinations is looked up in registers.
+// Path "lookup": the sources of a vector of destinations are looked up in registers.
 template <class F>
 struct ResampleLookups {
   using Index = std::conditional_t<sizeof(F) == 4, int32_t, int64_t>;
-  int64_t vectors = 0;  // of a window
-  int64_t need = 0;     // elements that must be readable from a row's start on
+  int64_t vectors = 0;  // vectors of a window
+  int64_t need = 0;     // elements that must be readable from the start of a row
   bool sparse = false;  // most groups have no tap
   std::vector<ResampleGroup> groups;
-  std::unique_ptr<std::byte[]> memory;  // of all three
+  std::unique_ptr<std::byte[]> memory;  // of the three arrays
   const Index* index = nullptr;
-  const Index* count = nullptr;  // taps of each destination, a vector for each group
-  const F* weight = nullptr;     // -0 where there is no tap
+  const Index* count = nullptr;  // taps of each destination, one vector per group
+  const F* weight = nullptr;     // -0 where a lane has no tap
 };
 
-// Where the table of W repeats itself.
+// The part of W's table that repeats.
 template <class F>
 struct ResamplePeriod {
-  int64_t ratio = 0;  // sources a destination (phases), or destinations a source (expand)
-  int64_t taps = 0;   // of each destination
+  int64_t ratio = 0;  // sources per destination (phases) or destinations per source (expand)
+  int64_t taps = 0;   // taps of each destination
   int64_t first = 0;  // destinations (phases) or sources (expand) [first, end)
   int64_t end = 0;
   std::vector<F> weight;
 };
 
-// "phases": an equal number of sources for each destination, with the same weights.
+// Path "phases": each destination has the same number of sources and the same weights.
 template <class F>
 struct ResamplePhases : ResamplePeriod<F> {
-  std::vector<int64_t> at = {};  // where among the split phases each tap is
-  int64_t scratch = 0;           // where these are
+  std::vector<int64_t> at = {};  // for each tap: its offset in the split phases
+  int64_t scratch = 0;           // offset of the phases
 };
 
-// "expand": the reverse.
+// Path "expand": each source has the same number of destinations.
 template <class F>
 struct ResampleExpand : ResamplePeriod<F> {
-  bool borders = false;  // `lookups` serve the first and the last destinations of a row
+  bool borders = false;  // `lookups` computes the first and the last destinations of a row
   ResampleLookups<F> lookups = {};
 };
 
-// Used sources and destinations of an axis, and the table of these.
+// One axis of "planes": its used sources and destinations, and their table.
 struct ResamplePart {
   std::vector<int64_t> from, to, start, source;
 };
-// Where parts of a plane are, of so many elements each.
+// Places in a plane of runs of `length` elements.
 struct ResampleRuns {
   std::vector<int64_t> at;
   int64_t length = 0;
 };
 
-// "planes": the few used elements of planes are transposed in registers, so that all axes are outer
-// axes.
+// Path "planes": the used elements of small planes are transposed in registers, so all axes are
+// outer axes.
 struct ResamplePlanes {
-  // Owns the tables of D, H and W. By itself: a kernel plan above 1 KiB would cost small calls of
-  // other paths a slow allocation (glibc).
+  // Owns the tables of D, H and W. Allocated apart: a kernel plan above 1 KiB would cost small
+  // calls on other paths a slow allocation (glibc).
   std::unique_ptr<std::array<ResamplePart, 3>> parts;
-  ResampleRuns from, to, clear;                   // used on both sides; runs of gradInput to zero
-  bool from_vectors = false, to_vectors = false;  // planes of single elements follow each other
-  int64_t from_step = 0;  // elements between sources of neighbouring planes; 0: it differs
-  int64_t scratch = 0;    // where two halves are
-  int64_t half = 0;       // elements of each
+  ResampleRuns from, to, clear;                   // used runs of both sides; runs to zero
+  bool from_vectors = false, to_vectors = false;  // planes of one element are adjacent
+  int64_t from_step = 0;  // elements between sources of successive planes; 0: no fixed distance
+  int64_t scratch = 0;    // offset of the two halves
+  int64_t half = 0;       // elements of a half
 };
 
 // In the order of ResamplePlan::kPaths.
@@ -260,21 +260,21 @@ using ResampleWay = std::variant<CopiedRows, ResamplePixels, ResampleColumns, Re
 
 // ---- what all paths share -----------------------------------------------------------------------
 
-// An axis that only says where planes start.
+// An axis that only numbers planes.
 struct ResampleOuter {
   int64_t extent;
   int64_t input;  // strides
   int64_t output;
 };
 
-// Columns [w0, w1), and their sources [from, end): all of them where elements of a row are apart.
+// Columns [w0, w1) and their sources [from, end). Rows with gaps have all sources.
 struct ResampleTile {
   int64_t w0 = 0, w1 = 0, from = 0, end = 0;
-  int64_t width = 0, from_width = 0;  // elements of both
+  int64_t width = 0, from_width = 0;  // elements of both ranges
 };
 
-// A part of the destination that one thread computes: rows [h0, h1) of some columns of a plane. If
-// planes are rows, h0 and h1 number planes.
+// A part of the destination that one task computes: rows [h0, h1) of some columns of a plane. If
+// RowsOnly(), h0 and h1 number planes.
 struct ResampleBox {
   int64_t plane, h0, h1;
   const ResampleTile* columns;
@@ -286,57 +286,57 @@ struct ResampleKernelPlan {
   ResampleWay<F> way;
   bool backward = false;
   ResampleTaps<F> d, h, w;
-  ResampleRing d_ring, h_ring;                   // forward
-  std::vector<int64_t> flat_start, flat_source;  // of w, where elements of pixels are columns
+  ResampleRing d_ring, h_ring;                   // only forward
+  std::vector<int64_t> flat_start, flat_source;  // table of w if elements of pixels are columns
   std::vector<F> flat_weight;
-  int64_t flat = 1;  // channels of such a pixel
+  int64_t flat = 1;  // channels of such a pixel, else 1
 
-  // Planes are numbered through these axes: N, C and axes that are identities, W at most. They and
-  // a single tile stand in the plan, because an allocation is seen in a small call.
+  // Axes that number planes: N, C and identities; W at most. These axes and a single tile are in
+  // the plan itself, because an allocation would slow down a small call.
   std::span<ResampleOuter> outer;
   std::array<ResampleOuter, 5> outer_axes;
   int64_t planes = 1;
-  int64_t inner = 1;  // elements that stand at a column: the channels of a pixel, or 1
-  int64_t input_d = 0, input_h = 0, input_w = 1;  // strides; a stride of w counts columns
+  int64_t inner = 1;  // elements of a column: the channels of a pixel, or 1
+  int64_t input_d = 0, input_h = 0, input_w = 1;  // strides; along w between columns
   int64_t output_d = 0, output_h = 0, output_w = 1;
-  bool pack_input = false;  // the elements of a row are apart
+  bool pack_input = false;  // elements of a row have gaps: rows are packed
   bool pack_output = false;
-  // If not empty: places in a row of the columns that a tap needs. Other columns are left out, and
-  // w is the table of the used ones.
+  // If not empty: offsets in a row of the columns that have taps. Other columns are left out, and w
+  // is the table of the used columns.
   std::vector<int64_t> used_columns, used_source;
-  // If results are planes but sources are pixels: the channels of a pixel, and the planes' strides.
-  // Rows of pixels are made in scratch, then separated into planes. Otherwise planar is 0.
+  // Channels of a pixel and strides of planes, if results are planes but sources are pixels. Rows
+  // of pixels are made in scratch, then split into planes. Otherwise planar is 0.
   int64_t planar = 0, planar_c = 0, planar_w = 0;
 
-  // Boxes: planes x strips x tiles. Where planes are rows, strips are of these.
+  // Boxes: planes x strips x tiles. If RowsOnly(), a strip has planes.
   int64_t strip_rows = 1;
   std::span<const ResampleTile> tiles;
   ResampleTile one_tile;
   std::unique_ptr<ResampleTile[]> many_tiles;
-  int64_t slots = 1;  // threads
+  int64_t slots = 1;  // threads that work at a time
 
   int64_t batch = 1;        // rows that W takes at a time
-  int64_t h_slots = 1;      // of the rings, powers of two
-  bool clears = false;      // backward: rows without a source are +0, whatever W does
-  bool short_rows = false;  // rows of few vectors: H of all of them in one loop
-  bool stream = false;      // results past the caches
-  // How result rows that W makes go past the caches. lines: as lines; lines at the edges are put
-  // together in scratch. staged: whole, copied from scratch.
+  int64_t h_slots = 1;      // slots of the rings, powers of two
+  bool clears = false;      // backward: rows without sources become +0
+  bool short_rows = false;  // rows of few vectors: one loop sums all along H
+  bool stream = false;      // results go past the caches
+  // How rows that W makes go past the caches. lines: whole lines; those at the edges are put
+  // together in scratch. staged: whole rows, copied from scratch.
   bool lines = false, staged = false;
-  bool fetch = false;  // the source is beyond L2: fetch it ahead
+  bool fetch = false;  // the source is larger than L2: fetch it ahead
   int64_t dense_bytes = 0;
 
-  // One thread's scratch, in elements between the axes from its start, every part at a line.
-  int64_t row = 0;        // between rows of scratch
-  int64_t slice = 0;      // between strips of slices
-  int64_t converted = 0;  // `batch` rows: sources as F, or sums on their way into W
-  int64_t results = 0;    // `batch` rows of destinations on their way
+  // One thread's scratch: offsets in elements of ResampleBetween. Every part starts at a line.
+  int64_t row = 0;        // distance between rows of scratch
+  int64_t slice = 0;      // distance between strips of slices
+  int64_t converted = 0;  // `batch` rows: sources as F, or sums that W reads
+  int64_t results = 0;    // `batch` rows of results before they are delivered
   int64_t ring = 0;
   int64_t slices = 0;
-  int64_t pointers = 0;  // as many as an outer axis has taps
+  int64_t pointers = 0;  // room for the taps of an outer axis
   int64_t size = 0;
 
-  // Planes are rows: only W is to be done, or all axes at once.
+  // Whether planes are the only rows: W alone is computed, or all axes at once.
   bool RowsOnly() const { return Is<ResamplePlanes>() || (d.identity && h.identity); }
   bool Pairs() const {
     const auto* const pixels = std::get_if<ResamplePixels>(&way);
@@ -351,15 +351,15 @@ struct ResampleKernelPlan {
     return (RowsOnly() ? 1 : planes) * Strips() * static_cast<int64_t>(tiles.size());
   }
   ResampleBox Box(int64_t index) const;
-  // Slices that are in flight along D.
+  // Slices along D that are kept at a time.
   int64_t Deep() const { return backward ? 1 : d_ring.flight; }
-  // The sources [first, end) of destinations [o0, o1) of an axis.
+  // Returns the sources [first, end) of destinations [o0, o1) of an axis.
   static std::array<int64_t, 2> Sources(const ResampleTaps<F>& taps, int64_t o0, int64_t o1);
 };
 
 template <class F>
 inline ResampleBox ResampleKernelPlan<F>::Box(int64_t index) const {
-  // Planes are often boxes, so small that a division is seen. So would be a call that returns them.
+  // Planes are often boxes, so small that a division, or a call to make one, would cost time.
   const auto part = [&index](int64_t by) {
     if (by == 1) return int64_t{0};
     const int64_t at = index % by;
@@ -377,30 +377,30 @@ inline ResampleBox ResampleKernelPlan<F>::Box(int64_t index) const {
 
 // ---- parts of a plan ----------------------------------------------------------------------------
 
-// Of "lookup", and of the borders of "expand", in resample_lookups_plan.cc.
+// For "lookup", and for the borders of "expand": resample_lookups_plan.cc.
 
 inline constexpr double kAnyCost = std::numeric_limits<double>::infinity();
 
-// Groups of `lanes` destinations, with a window of one or two vectors, up to `longest` elements.
-// None if that is too short, or if a row costs `most` or more.
+// Makes groups of `lanes` destinations; a window has one or two vectors, up to `longest` elements.
+// Returns none if windows are too short, or if a row costs `most` or more.
 template <class F>
 std::optional<ResampleLookups<F>> MakeLookups(const ResampleTaps<F>& w, int64_t lanes,
                                               int64_t longest, double most);
 
-// Of "planes", in resample_planes_plan.cc.
+// For "planes": resample_planes_plan.cc.
 
-// None if the used parts of planes are not small. Otherwise blocks of planes are computed at once,
-// and the tables of `plan` become tables of the used parts.
+// Makes blocks of planes that are computed at once; the tables of `plan` become tables of the used
+// parts. Returns none if the used parts of planes are not small.
 template <class F>
 std::optional<ResamplePlanes> MakePlanes(const ResampleTarget& target, ResampleKernelPlan<F>* plan);
 
-// Whether planes are too narrow for their rows to fill vectors, and fill a block of planes instead.
+// Whether rows are too narrow to fill vectors, but a block of planes fills them.
 template <class F>
 bool AreRowsTiny(const ResampleTarget& target, const ResampleKernelPlan<F>& plan);
 
 // ---- the plan -----------------------------------------------------------------------------------
 
-// A pointer, because a kernel's plan points into itself.
+// Holds a pointer, because a kernel plan points into itself.
 struct ResamplePlan : base::PathPlan<std::unique_ptr<ResampleKernelPlan<float>>,
                                      std::unique_ptr<ResampleKernelPlan<double>>,
                                      std::unique_ptr<ResampleKernelPlan<int32_t>>> {
@@ -409,7 +409,7 @@ struct ResamplePlan : base::PathPlan<std::unique_ptr<ResampleKernelPlan<float>>,
   static constexpr std::array kVariants = {"borders", "pairs", "fetch"};
 };
 
-// None if sizes overflow, or if `path` does not serve the call. F: the type of the
+// Makes the plan. No plan if sizes overflow, or if `path` does not serve the call. F: the type of
 // weights.
 template <class F>
 std::optional<ResamplePlan> PlanResample(const ops::ResampleParams& params, int64_t element_size,

@@ -1,4 +1,4 @@
-// Small planes: a vector holds one element of each plane of a block, and all axes are outer ones.
+// Path "planes": a vector has one element of each plane of a block, so all axes are outer axes.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/resize/resample_planes.cc"
 #include "cpu/vector/highway.h"
@@ -16,14 +16,14 @@ namespace portacl::cpu::HWY_NAMESPACE {
 #if !HWY_HAVE_SCALABLE
 namespace {
 
-// n elements from `at` on of N planes to as many columns, whole blocks of them.
+// Transposes n elements from `at` on of N planes to columns, in whole blocks.
 template <class F, class Ti>
 HWY_NOINLINE void PlanesToColumns(const Ti* const* from, int64_t at, int64_t n, F* to) {
   constexpr int64_t N = kTransposed<F>;
   for (int64_t x = 0; x < n; x += N) RowsToColumns<F>(from, at + x, at + n, to + x * N);
 }
 
-// The reverse, for `planes` <= N of them. Stores round once.
+// Transposes n columns back to `planes` <= N planes. Stores round once.
 template <class F, class To>
 HWY_NOINLINE void ColumnsToPlanes(const F* from, int64_t n, To* const* to, int64_t at,
                                   int64_t planes) {
@@ -46,7 +46,7 @@ HWY_NOINLINE void ColumnsToPlanes(const F* from, int64_t n, To* const* to, int64
   }
 }
 
-// The used parts of a block of planes become columns.
+// Copies the used parts of a block of planes to columns.
 template <class F, class Ti>
 void LoadPlanes(const ResamplePlanes& used, const Ti* const* from, int64_t planes, F* columns) {
   constexpr int64_t N = kTransposed<F>;
@@ -69,7 +69,7 @@ void LoadPlanes(const ResamplePlanes& used, const Ti* const* from, int64_t plane
   }
 }
 
-// Columns to their places in a block of planes, and zeros to the others.
+// Writes columns to their places in a block of planes, and zeros to the other places.
 template <class F, class To>
 void StorePlanes(const ResamplePlanes& used, const F* columns, To* const* to, int64_t planes) {
   constexpr int64_t N = kTransposed<F>;

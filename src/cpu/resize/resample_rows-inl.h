@@ -1,5 +1,5 @@
-// Weighted sums of whole rows: for an outer axis, and for W if channels are the inner axis.
-// Declares the other paths of W, with shared code. Per target.
+// Weighted sums of whole rows, for outer axes and for W of channels_last. Declares the other paths
+// of W, and has shared code. Per target.
 #if defined(PORTACL_CPU_RESIZE_RESAMPLE_ROWS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef PORTACL_CPU_RESIZE_RESAMPLE_ROWS_INL_H_
 #undef PORTACL_CPU_RESIZE_RESAMPLE_ROWS_INL_H_
@@ -21,7 +21,7 @@
 #if PORTACL_HWY_TARGET
 HWY_BEFORE_NAMESPACE();
 namespace portacl::cpu::HWY_NAMESPACE {
-// Rows of the types below come in and go out: elements as F, or as they are in tensors.
+// Types (F, Ti, To) of weights, sources and results; sources and results are F or tensors' types.
 #define PORTACL_RESAMPLE_EACH_TYPE(X)      \
   X(float, float, float)                   \
   X(float, base::Float16, base::Float16)   \
@@ -32,9 +32,9 @@ namespace portacl::cpu::HWY_NAMESPACE {
   X(float, float, base::BFloat16)          \
   X(double, double, double)
 
-// Rows that are wanted soon, at from + j * stride bytes. Their lines are fetched into L2 as the
-// current rows are used. Passed by reference: a copy on the stack is written by narrow stores and
-// read by wide loads, and such a load waits until all earlier stores are in the cache.
+// Rows to fetch, at from + j * stride bytes: their lines come into L2 while current rows are used.
+// Passed by reference: narrow stores would write a copy on the stack, and wide loads would wait
+// until all earlier stores are in the cache.
 struct Ahead {
   const char* from = nullptr;
   int64_t stride = 0;
@@ -45,81 +45,81 @@ struct Ahead {
 };
 inline constexpr Ahead kNothingAhead;
 
-// to[x] = the sum of weight[k] * from[k][x], rounded once to To. No taps: +0.
+// Sets to[x] to the sum of weight[k] * from[k][x], rounded once to To; +0 without taps.
 template <class F, class Ti, class To>
 void AddRows(const F* weight, const Ti* const* from, int64_t taps, To* to, int64_t n, F init,
              bool stream, const Ahead& ahead = kNothingAhead);
 
-// Of bytes, in resample_bytes.cc: `init` is the number of bits of a weight behind the point.
+// For bytes, in resample_bytes.cc. `init`: fraction bits of a weight.
 template <>
 void AddRows<int32_t, uint8_t, uint8_t>(const int32_t* weight, const uint8_t* const* from,
                                         int64_t taps, uint8_t* to, int64_t n, int32_t init,
                                         bool stream, const Ahead& ahead);
 
-// Destination pixels [w0, w1) of n channels, made of the source rows `rows`: W of both, then H.
+// Computes pixels [w0, w1) of n channels from two source rows: W of both rows, then H.
 template <class F, class Ti, class To>
 void AddPixelRows(const ResampleTaps<F>& w, int64_t w0, int64_t w1, const F* weight,
                   const Ti* const (&rows)[2], To* to, int64_t n, F init);
 
-// The same sums for `times` blocks of rows that follow each other: destinations [h0, h1) of each
-// block.
+// Sums of short rows: destinations [h0, h1), for each of `times` adjacent blocks of source
+// rows.
 template <class F>
 struct ShortRows {
   const ResampleTaps<F>& taps;
   const int64_t* row;  // tap k reads row[k]
   int64_t h0, h1;
   F init;
-  bool stream;  // past the caches: rows are whole lines then
+  bool stream;  // past the caches; then rows must be whole lines
   int64_t times = 1;
 };
 
-// Rows of any number of vectors, a few columns of all of them at a time. Not for scalable vectors.
+// Sums rows of any length, a few columns of all rows at a time. Not for SVE.
 template <class F, class Ti, class To>
 void AddShortRows(const ShortRows<F>& rows, const Ti* from, int64_t from_row, To* to,
                   int64_t to_row, int64_t n);
 
 // ---- the paths of W -----------------------------------------------------------------------------
 
-// Each takes some rows through W, by what the plan has found out for it.
+// Each function takes some rows through W with the geometry of its path.
 
-// Rows on their way through W. Pointers are to where column 0 would be.
+// Rows that W reads and writes. Pointers point to where column 0 would be.
 template <class F, class Ti, class To>
 struct RowsOfW {
   const ResampleTaps<F>& w;
   F init;
-  const ResampleTile& columns;  // the destinations that are wanted
+  const ResampleTile& columns;  // destinations to compute
   const Ti* const* from;
   To* const* to;
   int64_t rows;
-  // Not null: rows go past the caches as whole lines. Destinations in lines that are not whole are
-  // computed in these rows of scratch.
+  // Not null if rows go past the caches as whole lines. Destinations in lines that are not whole
+  // are made in these rows of scratch.
   To* const* edges = nullptr;
-  const Ti* const* ahead = nullptr;  // as many rows, needed soon at the same columns, or null
+  const Ti* const* ahead = nullptr;  // `rows` rows to fetch at the same columns, or null
 };
 
-// `ring`: scratch for the columns. The tile begins at a multiple of a block.
+// `ring`: scratch for the columns. The tile must begin at a multiple of a block.
 template <class F, class Ti, class To>
 void AddColumns(const ResampleColumns& columns, const RowsOfW<F, Ti, To>& rows,
                 ResampleBetween<F>* ring);
 
-// Of bytes, in resample_bytes.cc.
+// For bytes, in resample_bytes.cc.
 template <>
 void AddColumns<int32_t, uint8_t, uint8_t>(const ResampleColumns& columns,
                                            const RowsOfW<int32_t, uint8_t, uint8_t>& rows,
                                            uint8_t* ring);
 
-// `taps`: room for as many pointers as a destination has taps. `split`: scratch for the phases.
+// `taps`: room for the pointers of a destination's taps. `split`: scratch for the phases.
 template <class F, class Ti, class To>
 void AddPhases(const ResamplePhases<F>& phases, const RowsOfW<F, Ti, To>& rows, const F** taps,
                F* split);
 
-// The others are not for scalable vectors. Of lookups whole windows of the sources can be read.
+// Not for SVE from here on. Lookups may read whole windows of each source row.
 template <class F, class To>
 void LookUpRows(const ResampleLookups<F>& lookups, const RowsOfW<F, F, To>& rows);
 template <class F, class To>
 void Expand(const ResampleExpand<F>& expand, const RowsOfW<F, F, To>& rows);
 
-// All axes of `rows` planes; `axes` are their tables. `scratch`: for both halves.
+// Computes all axes of `rows` planes. `axes`: tables of D, H, W. `scratch`: for both halves.
 template <class F, class Ti, class To>
 void AddPlanes(const ResamplePlanes& planes, const ResampleTaps<F>* const (&axes)[3], bool backward,
                const RowsOfW<F, Ti, To>& rows, F* scratch);
@@ -128,14 +128,14 @@ namespace {
 
 // ---- what paths share ---------------------------------------------------------------------------
 
-// Elements of a line.
+// Elements of a cache line.
 template <class To>
 inline constexpr auto kLineOf = static_cast<int64_t>(kStreamAlignment / sizeof(To));
 
-// Stores value(x), the vector of elements from x on, for all of [0, n); part(x, count) gives less
-// than a vector. With `stream`, for rows of many lines, whole lines go past the caches and the
-// rest through them. Without it the last vector overlaps the vector before. With `align` the first
-// vector overlaps its neighbour too, so that no other vector crosses a line.
+// Stores a row of n elements: value(x) is the vector from x on, part(x, count) less than a vector.
+// With `stream`, for rows of many lines, whole lines go past the caches and the rest through them.
+// Without it the last vector overlaps the one before. With `align` also the first vector overlaps
+// its neighbour, so that no other vector crosses a line.
 template <class D, class To, class Value, class Part>
 HWY_INLINE void StoreRow(D d, To* to, int64_t n, bool stream, const Value& value, const Part& part,
                          bool align = false) {
@@ -178,7 +178,7 @@ HWY_INLINE void StoreRow(D d, To* to, int64_t n, bool stream, const Value& value
   if (x < n) StoreNarrow(value(n - lanes), d, to + n - lanes);
 }
 
-// Two pixels of n >= a vector channels, without a call.
+// Sums two pixels of n channels without a call; n is at least a vector.
 template <class F, class Ti, class To>
 HWY_INLINE void AddPixelPair(const F* weight, const Ti* a, const Ti* b, To* to, int64_t n, F init) {
   const ComputeTag<F> d;
@@ -197,7 +197,7 @@ HWY_INLINE void AddPixelPair(const F* weight, const Ti* a, const Ti* b, To* to, 
       });
 }
 
-// sum[x] = fma(weight, from[x * step], sum[x]).
+// Sets sum[x] to fma(weight, from[x * step], sum[x]).
 template <class F, class Ti>
 void AddStrided(F weight, const Ti* from, int64_t step, F* sum, int64_t n) {
   const hn::CappedTag<F, 1> d;
@@ -208,7 +208,7 @@ void AddStrided(F weight, const Ti* from, int64_t step, F* sum, int64_t n) {
   }
 }
 
-// Copies and converts.
+// Copies a row and converts its elements.
 template <class F, class Ti, class To>
 void CopyRow(const Ti* from, To* to, int64_t n, bool stream) {
   if constexpr (std::is_same_v<Ti, To>) {
@@ -227,7 +227,7 @@ void CopyRow(const Ti* from, To* to, int64_t n, bool stream) {
   }
 }
 
-// The same without a call, for rows that are often shorter than two vectors. Writes at least a
+// The same without a call, for rows that are often shorter than two vectors. It may write up to a
 // whole vector.
 template <class F, class Ti>
 HWY_INLINE void CopyShortRow(const Ti* from, F* to, int64_t n) {
@@ -239,7 +239,7 @@ HWY_INLINE void CopyShortRow(const Ti* from, F* to, int64_t n) {
   hn::StoreU(LoadWide(d, from + n - lanes), d, to + n - lanes);
 }
 
-// Pixels of so many channels, one after the other, to a row of each plane.
+// Splits adjacent pixels of `channels` channels: writes a row to each plane.
 template <class F, class T>
 HWY_NOINLINE void SplitPixels(const T* from, int64_t pixels, int64_t channels, T* to,
                               int64_t plane_step, int64_t pixel_step) {
@@ -273,14 +273,14 @@ HWY_NOINLINE void SplitPixels(const T* from, int64_t pixels, int64_t channels, T
   }
 }
 
-// Rows that are wanted soon, one after the other: memory delivers neighbouring lines faster than
-// lines of many rows.
+// Rows to fetch, one after the other: memory delivers adjacent lines faster than lines of many
+// rows.
 template <class Ti>
 class RowsAhead {
  public:
   RowsAhead(const Ti* const* rows, int64_t count, int64_t first, int64_t end)
       : rows_(rows), left_(rows == nullptr ? 0 : count), first_(first), end_(end), at_(first) {}
-  // Fetches about so many elements into L2.
+  // Fetches the lines of about `elements` more elements into L2.
   HWY_INLINE void Fetch(int64_t elements) {
     for (; elements > 0 && left_ > 0; elements -= kLine) {
       __builtin_prefetch(*rows_ + at_, 0, 2);
@@ -305,16 +305,16 @@ class RowsAhead {
 template <class F>
 inline constexpr int64_t kTransposed = kBlockLanes<F, 16>;
 
-// Bytes are transposed in blocks of other numbers of rows and columns.
+// Rows and columns of a block of bytes, which differ from other types.
 inline constexpr int64_t kByteRows = kBlockLanes<uint8_t, 64>;
 inline constexpr int64_t kByteColumns = 16;
 
-// So many vectors of rows become columns at a time if each has many taps: their sums share weights.
-// AVX-512 would need a ring beyond L1.
+// Vectors of rows that become columns together if destinations have many taps: the vectors share
+// weights. On AVX-512 the ring would not fit L1.
 inline constexpr int kColumnVectors = HWY_TARGET == HWY_AVX3 ? 1 : 4;
 
-// Sources [first, first + N) of N rows, to N columns at `to`, kStep apart. Reads nothing beyond
-// `end` sources.
+// Transposes sources [first, first + N) of N rows to N columns at `to`, kStep apart. Reads no
+// source from `end` on.
 template <class F, class Ti, int64_t kStep = kTransposed<F>>
 HWY_INLINE void RowsToColumns(const Ti* const* from, int64_t first, int64_t end, F* to) {
   constexpr int64_t N = kTransposed<F>;

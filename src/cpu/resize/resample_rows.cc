@@ -1,4 +1,4 @@
-// Sums of whole rows, for every path: for an outer axis, and for W if channels are the inner axis.
+// Sums of whole rows, for all paths: along outer axes, and along W of channels_last.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/resize/resample_rows.cc"
 #include "base/round_up.h"
@@ -11,14 +11,14 @@ HWY_BEFORE_NAMESPACE();
 namespace portacl::cpu::HWY_NAMESPACE {
 namespace {
 
-// kTaps rows. What comes first is `init`, to which the first product is added.
+// Sums kTaps rows. The first product is added to `init`.
 template <size_t kTaps, class F, class Ti, class To>
 HWY_NOINLINE void AddFewRows(const F* weight, const Ti* const* from, To* to, int64_t n, F init,
                              bool stream, const Ahead& wanted) {
   const ComputeTag<F> d;
   const Ahead ahead = {.from = wanted.from, .stride = wanted.stride, .rows = wanted.rows};
   const auto first = hn::Set(d, init);
-  F w[kTaps];  // not vectors: there are no arrays of scalable ones
+  F w[kTaps];  // no vectors: arrays cannot hold SVE's vectors
   const Ti* s[kTaps];
   std::copy_n(weight, kTaps, w);
   std::copy_n(from, kTaps, s);
@@ -42,7 +42,7 @@ HWY_NOINLINE void AddFewRows(const F* weight, const Ti* const* from, To* to, int
       kTaps == 2 && sizeof(To) == sizeof(F));
 }
 
-// Any number of rows, four vectors at a time.
+// Sums any number of rows, four vectors at a time.
 template <class F, class Ti, class To>
 HWY_NOINLINE void AddManyRows(const F* weight, const Ti* const* from, int64_t taps, To* to,
                               int64_t n, F init, bool stream, const Ahead& wanted) {
@@ -90,8 +90,8 @@ HWY_NOINLINE void AddManyRows(const F* weight, const Ti* const* from, int64_t ta
 
 #if !HWY_HAVE_SCALABLE
 
-// Rows of kVectors vectors, the last one overlapping, in one loop. Row i of the sources is at from
-// + i * from_row, destination h at to + (h - h0) * to_row.
+// Sums rows of kVectors vectors in one loop; the last vector overlaps its neighbour. Source row i
+// is at from + i * from_row, destination h at to + (h - h0) * to_row.
 template <size_t kVectors, class F, class Ti, class To>
 HWY_NOINLINE void AddShortRowsOf(const ShortRows<F>& rows, const Ti* from, int64_t from_row, To* to,
                                  int64_t to_row, int64_t n) {
@@ -202,7 +202,7 @@ void AddShortRows(const ShortRows<F>& rows, const Ti* from, int64_t from_row, To
   const int64_t vectors = base::DivideUp(n, lanes);
   const int64_t parts = vectors <= kMost ? 1 : base::DivideUp(vectors, kMost);
   for (int64_t x = 0, part = 0; part < parts; ++part) {
-    // Parts begin at lines.
+    // Parts begin at cache lines.
     const int64_t end =
         parts == 1 ? n : std::min(n, base::DivideUp(vectors * (part + 1) / parts, 2) * 2 * lanes);
     const auto run = [&](auto count) {
