@@ -1,4 +1,4 @@
-// Choice of path, index tables and tiles of nearest and nearest-exact, and of their gradients.
+// Kernel plans of nearest and nearest-exact and of their gradients: paths, index tables, tiles.
 #include "cpu/resize/nearest_plan.h"
 #include "base/round_up.h"
 
@@ -26,8 +26,8 @@ std::vector<int64_t> SourceTable(const ops::NearestAxis& axis) {
   return source;
 }
 
-// Prepares the permute path for rows of elements. `source` has each element's source in a row of
-// `elements`. `ratio`: 0 unless ratios are equal. False if a block's sources do not fit one vector.
+// Makes the tables of the path "permute". `source`: each element's source in a row of `elements`.
+// `ratio`: 0 unless ratios are equal. Returns false if a block's sources do not fit one vector.
 bool MakePermutation(const std::vector<int64_t>& source, int64_t elements, int64_t ratio,
                      int64_t lanes, NearestForwardKernelPlan& plan) {
   plan.row = static_cast<int64_t>(source.size());
@@ -38,12 +38,12 @@ bool MakePermutation(const std::vector<int64_t>& source, int64_t elements, int64
   plan.period = plan.repeated = 0;
   plan.window.clear();
   plan.index.clear();
-  // Equal ratios: every `ratio` blocks read one vector of sources, as long as whole ones are left.
+  // Equal ratios: `ratio` blocks read one vector of sources, while whole vectors are left.
   if (ratio > 0 && ratio < plan.blocks) {
     plan.period = ratio;
     plan.repeated = elements / lanes * ratio;
   }
-  const auto rows = static_cast<size_t>(plan.blocks);  // of indices, at most
+  const auto rows = static_cast<size_t>(plan.blocks);  // index rows, at most
   plan.window.reserve(rows);
   plan.index.reserve(rows * static_cast<size_t>(lanes));
 
@@ -71,7 +71,7 @@ bool MakePermutation(const std::vector<int64_t>& source, int64_t elements, int64
   return true;
 }
 
-// Rows of pixels of so many elements.
+// Returns the source of each element, for rows of pixels with `channels` elements.
 std::vector<int64_t> PixelTable(const ops::NearestAxis& w, int64_t channels) {
   std::vector<int64_t> source;
   for (const int64_t at : SourceTable(w)) {
@@ -80,9 +80,9 @@ std::vector<int64_t> PixelTable(const ops::NearestAxis& w, int64_t channels) {
   return source;
 }
 
-// Joins small planes that follow each other on both sides into rows with up to a vector of sources.
-// If the permute path serves such rows, `from` and `to` become tensors of them. The plan then has
-// the tables of planes and rows.
+// Joins small planes that are adjacent on both sides to rows of up to a vector of sources. Returns
+// whether the path "permute" serves such rows; then `from` and `to` become tensors of rows, and the
+// plan has their tables.
 bool JoinPlanes(const Params& p, int64_t lanes, NearestSide* from, NearestSide* to,
                 NearestForwardKernelPlan& plan) {
   const double most_in = static_cast<double>(int64_t{1} << 40);
@@ -93,7 +93,7 @@ bool JoinPlanes(const Params& p, int64_t lanes, NearestSide* from, NearestSide* 
       !FollowEachOther(*to, p.d.out, p.to_depth_stride, out)) {
     return false;
   }
-  // A vector of rows that repeat or leave out rows of more than a vector has no window.
+  // A vector across rows has no window if rows of sources are long, and repeat or are left out.
   if (p.w.in > lanes && p.h.in != p.h.out && p.w.out % lanes != 0) return false;
   const int64_t planes = to->c;
   int64_t joined = std::clamp<int64_t>(lanes / in, 1, planes);
@@ -119,7 +119,7 @@ bool JoinPlanes(const Params& p, int64_t lanes, NearestSide* from, NearestSide* 
 
 const char* PathName(Path path) { return NearestForwardPlan::kPaths[static_cast<size_t>(path)]; }
 
-// False if no path serves that may be taken.
+// Returns false if no allowed path serves.
 bool ChoosePath(const Params& p, int64_t lanes, const base::PathChoice& choice,
                 NearestSide* from_side, NearestSide* to_side, NearestForwardKernelPlan& plan) {
   const NearestSide &from = *from_side, &to = *to_side;
@@ -152,7 +152,7 @@ bool ChoosePath(const Params& p, int64_t lanes, const base::PathChoice& choice,
 
 }  // namespace
 
-// Whether a result has one column, which is a row of its rows.
+// Whether a result has one column. Then H and W change places, and the column is one row.
 static bool HasOneColumn(const Params& p) {
   const bool pixels = p.c > 1 && p.from_stride[1] == 1;
   return p.w.out == 1 && p.w.in > 1 && p.h.out > 1 && !pixels;
@@ -169,7 +169,7 @@ static Params ColumnAsRow(const Params& params) {
 static std::optional<NearestForwardPlan> PlanRows(const Params& p, int64_t element_size,
                                                   int64_t lanes, bool can_stream,
                                                   std::string_view path) {
-  std::optional<NearestForwardPlan> plan(std::in_place);  // in its place: returned everywhere
+  std::optional<NearestForwardPlan> plan(std::in_place);  // every return returns it: no moves
   auto* const mine = &std::get<NearestForwardKernelPlan>(plan->way);
   NearestSide from{.n = p.n, .c = p.c, .h = p.h.in, .w = p.w.in, .stride = p.from_stride};
   NearestSide to{.n = p.n, .c = p.c, .h = p.h.out, .w = p.w.out, .stride = p.to_stride};
@@ -193,7 +193,7 @@ static std::optional<NearestForwardPlan> PlanRows(const Params& p, int64_t eleme
   if (mine->path == Path::kPixels || mine->path == Path::kElements) {
     mine->source_column = SourceTable(p.w);
   }
-  const bool last = p.c > 1 && from.stride[1] == 1 && to.stride[1] == 1;  // as ChoosePath()
+  const bool last = p.c > 1 && from.stride[1] == 1 && to.stride[1] == 1;  // as in ChoosePath()
   const bool flat = last && (mine->path == Path::kPermute || mine->path == Path::kCopy);
   const bool pixels = flat || mine->path == Path::kPixels;
   if (flat) {
@@ -205,7 +205,7 @@ static std::optional<NearestForwardPlan> PlanRows(const Params& p, int64_t eleme
   mine->from_depth = p.from_depth_stride;
   mine->to_depth = p.to_depth_stride;
 
-  const int64_t channels = pixels ? to.c : 1;  // inside a row
+  const int64_t channels = pixels ? to.c : 1;  // in a row
   const double source_row = Elements(1, from.h, from.w) / static_cast<double>(to.h);
   const int64_t row_bytes =
       RowBytes(static_cast<double>(to.w) + source_row, channels * element_size);
@@ -237,11 +237,11 @@ namespace {
 
 constexpr const char* kRatioPaths[] = {"x1", "x2", "x3", "x4"};
 constexpr int64_t kMaxVectors = 4;
-// A call that moves more bytes than this comes from beyond L2, where reading forward pays.
+// Calls that move more bytes read from beyond L2; there reading strictly forward pays.
 constexpr double kByRowBytes = 16 << 20;
-constexpr int64_t kMaxWindow = 128;  // places that an int8_t can name
+constexpr int64_t kMaxWindow = 128;  // int8_t can name so many places
 
-// The fewest and most sources of one destination of an axis.
+// Returns the fewest and the most sources of a destination on an axis.
 std::pair<int64_t, int64_t> CountRange(const ops::NearestAxis& axis) {
   if (axis.ratio > 0) return {axis.ratio, axis.ratio};
   int64_t fewest = axis.out, most = 0;
@@ -253,8 +253,8 @@ std::pair<int64_t, int64_t> CountRange(const ops::NearestAxis& axis) {
   return {fewest, most};
 }
 
-// Prepares the permute path for rows of columns, or of columns times `channels`. False if a block
-// would need too large a window.
+// Makes the tables of the path "permute" for rows of columns, or of columns times `channels`.
+// Returns false if a block would need too large a window.
 bool MakePermutation(const ops::NearestAxis& w, int64_t channels, int64_t lanes,
                      NearestBackwardKernelPlan& plan) {
   const auto [fewest, most] = CountRange(w);
@@ -262,8 +262,8 @@ bool MakePermutation(const ops::NearestAxis& w, int64_t channels, int64_t lanes,
   plan.sources = w.out * channels;
   plan.lanes = lanes;
   const auto blocks = static_cast<size_t>(base::DivideUp(plan.columns, lanes));
-  if (most > kMaxVectors) return false;  // too many sources: no list
-  // Calls use(lane, first, count) for the columns of a block: their sources, `channels` apart.
+  if (most > kMaxVectors) return false;  // more sources than a window has vectors
+  // Calls use(lane, first, count) for each column of a block: `count` sources, `channels` apart.
   const auto for_columns = [&](size_t b, const auto& use) {
     const int64_t first = plan.BlockColumn(static_cast<int64_t>(b));
     int64_t column = first / channels, channel = first % channels;
@@ -283,7 +283,7 @@ bool MakePermutation(const ops::NearestAxis& w, int64_t channels, int64_t lanes,
       first = std::min(first, source);
       end = std::max(end, source + (count - 1) * channels + 1);
     });
-    // Windows ascend, those without a source too.
+    // Windows ascend, even of blocks without sources.
     if (end == 0) first = w.begin[plan.BlockColumn(static_cast<int64_t>(b)) / channels] * channels;
     plan.window[b] = first;
     span = std::max(span, end - first);
@@ -296,7 +296,7 @@ bool MakePermutation(const ops::NearestAxis& w, int64_t channels, int64_t lanes,
   plan.full = !plan.partial && fewest >= vectors - 1;
   plan.index.assign(blocks * static_cast<size_t>(vectors * lanes), int8_t{-1});
   for (size_t b = 0; b < blocks; ++b) {
-    // Where rows allow, a window near the end of a row is moved back so that it stays inside.
+    // Moves windows near the end of a row back into the row, unless rows are too short.
     int64_t& window = plan.window[b];
     if (!plan.partial) window = std::min(window, plan.sources - vectors * lanes);
     for_columns(b, [&](int64_t lane, int64_t source, int64_t count) {
@@ -311,14 +311,14 @@ bool MakePermutation(const ops::NearestAxis& w, int64_t channels, int64_t lanes,
   return true;
 }
 
-// The path that serves everything: it stores its destinations one by one.
+// Chooses the path that serves every call. It stores its destinations one by one.
 void UseWide(NearestBackwardKernelPlan& plan) {
   plan.path = BackwardPath::kWide;
   plan.pack_from = plan.pack_to = false;
   plan.vectors = 0;
 }
 
-// As `choice` wants it, as far as that serves.
+// Chooses the path that `choice` asks for, if that path serves the call.
 void ChoosePath(const BackwardParams& p, const NearestBackwardTarget& target,
                 const base::PathChoice& choice, NearestBackwardKernelPlan& plan) {
   const auto asked_for = [&](std::string_view path) {
@@ -330,7 +330,7 @@ void ChoosePath(const BackwardParams& p, const NearestBackwardTarget& target,
   if (asked_for("wide")) return UseWide(plan);
   const bool pixels = p.c > 1 && plan.from_stride[1] == 1;
   const bool channels_last = pixels && plan.to_stride[1] == 1;
-  // A volume has far more sources than destinations: the sums are turned, not the sources.
+  // A volume has far more sources than destinations, so sums are transposed, not sources.
   const bool turned = pixels && p.d.out > 1 && p.c >= target.lanes;
   const bool dense = channels_last && plan.from_stride[3] == p.c && plan.to_stride[3] == p.c;
   if (dense && p.c < target.lanes &&
@@ -354,7 +354,7 @@ void ChoosePath(const BackwardParams& p, const NearestBackwardTarget& target,
   if (choice.LeavesOut("permute") || !MakePermutation(p.w, 1, target.lanes, plan)) UseWide(plan);
 }
 
-// The most elements that a tile of `columns` destination columns reads of one source row.
+// Returns the most elements of a source row that a tile of `columns` destination columns reads.
 int64_t MaxSourceColumns(const BackwardParams& p, const NearestBackwardKernelPlan& plan,
                          NearestTiling tiling) {
   int64_t most = 0;
@@ -375,8 +375,8 @@ int64_t MaxSourceRows(const BackwardParams& p, int64_t rows) {
   return most;
 }
 
-// Cuts tiles of one channel that fit the stack: nearly square, so that a transposed image is read
-// along both axes at once. False if even the smallest tile does not fit.
+// Cuts tiles of one channel that fit the stack. They are nearly square, because a transposed image
+// is then read along both axes at once. Returns false if even the smallest tile does not fit.
 bool CutPackedTiles(const BackwardParams& p, const NearestBackwardTarget& target,
                     int64_t element_size, NearestBackwardKernelPlan& plan) {
   const int64_t most_planes = std::max<int64_t>(CountRange(p.d).second, 1);
@@ -405,7 +405,7 @@ bool CutPackedTiles(const BackwardParams& p, const NearestBackwardTarget& target
   return false;
 }
 
-// Cuts tiles of pixels so small that their sums fit the stack, where they become planes.
+// Cuts tiles of pixels for sums that become planes on the stack: small enough to fit the stack.
 void CutTurnedTiles(const BackwardParams& p, int64_t element_size, int64_t row_bytes,
                     NearestBackwardKernelPlan& plan) {
   NearestTiling& t = plan.tiling;
@@ -424,8 +424,8 @@ std::vector<int64_t> DestinationsWithSources(const ops::NearestAxis& axis) {
   return destinations;
 }
 
-// True if few destinations have sources, and rows or pixels are contiguous. One destination with
-// sources costs about as much here as a vector of destinations on other paths.
+// Whether the path "scatter" pays: few destinations have sources, and rows or pixels are
+// contiguous. There one destination with sources costs about as much as a vector on other paths.
 bool MayScatter(const BackwardParams& p, const NearestBackwardKernelPlan& plan, int64_t channels,
                 int64_t lanes) {
   const bool contiguous = plan.path == BackwardPath::kPixels
@@ -439,11 +439,11 @@ bool MayScatter(const BackwardParams& p, const NearestBackwardKernelPlan& plan, 
              Elements(p.d.in, p.h.in, p.w.in);
 }
 
-// For single sources: joins small planes that follow each other on both sides into rows of at most
-// a tile's size.
+// Joins small planes that are adjacent on both sides to rows of at most a tile's size, if each
+// destination has at most one source.
 void JoinPlanes(const BackwardParams& p, const NearestSide& from, const NearestSide& to,
                 int64_t element_size, NearestBackwardKernelPlan& plan) {
-  constexpr int64_t kMost = 64;  // sources
+  constexpr int64_t kMost = 64;  // sources of a row
   if (2 * Elements(p.d.out, p.h.out, p.w.out) > Elements(p.d.in, p.h.in, p.w.in)) return;
   const int64_t in = p.d.in * p.h.in * p.w.in, out = p.d.out * p.h.out * p.w.out;
   if (!FollowEachOther(from, p.d.out, p.from_depth_stride, out) ||
@@ -485,8 +485,8 @@ const char* PathName(const BackwardParams& p, const NearestBackwardKernelPlan& p
   }
 }
 
-// If a row keeps its width, its dense pixels become one pixel; if an image keeps its height, its
-// rows do.
+// If rows keep their width, the dense pixels of a row become one pixel. If images keep their height
+// too, rows become one pixel as well.
 BackwardParams JoinIdentities(BackwardParams p) {
   const auto join = [&p](size_t stride, ops::NearestAxis* axis) {
     const auto& from = p.from_stride;
@@ -494,7 +494,7 @@ BackwardParams JoinIdentities(BackwardParams p) {
     if (axis->in == 1) return axis->out == 1;
     if (axis->ratio != 1 || from[stride] != p.c || to[stride] != p.c) return false;
     p.c *= axis->in;
-    axis->in = axis->out = 1;  // the first one's sources are the same
+    axis->in = axis->out = 1;  // the first element has the same sources
     return true;
   };
   if (p.c > 1 && p.from_stride[1] == 1 && p.to_stride[1] == 1 && join(3, &p.w)) {
@@ -503,7 +503,7 @@ BackwardParams JoinIdentities(BackwardParams p) {
   return p;
 }
 
-// Tiles of a thread. Returns the bytes that one destination row moves: itself and its sources.
+// Cuts the tiles. Returns the bytes that a destination row moves: its own and its sources'.
 int64_t CutTiles(const BackwardParams& p, const NearestBackwardTarget& target,
                  const NearestSide& from, const NearestSide& to, int64_t element_size,
                  NearestBackwardKernelPlan* mine) {
@@ -523,7 +523,7 @@ int64_t CutTiles(const BackwardParams& p, const NearestBackwardTarget& target,
     mine->tiling.grain = 1 + kGrainBytes / (1 + tile_bytes / mine->tiling.BoxesW());
     if (mine->pack_to) CutTurnedTiles(p, element_size, row_bytes, *mine);
   } else if (p.d.in > 1) {
-    mine->tiling.channels = 1;  // a volume's planes come after each other
+    mine->tiling.channels = 1;  // planes of a volume are computed one by one
     const int64_t tile_bytes = row_bytes * mine->tiling.rows / mine->tiling.BoxesW();
     mine->tiling.grain = 1 + kGrainBytes / (tile_bytes + 1);
   }
@@ -554,7 +554,7 @@ std::optional<NearestBackwardPlan> PlanNearestBackward(const BackwardParams& par
   NormalizeUnitAxes(to);
   MergeImages(from, to);
 
-  std::optional<NearestBackwardPlan> plan(std::in_place);  // in its place: returned everywhere
+  std::optional<NearestBackwardPlan> plan(std::in_place);  // every return returns it: no moves
   auto* const mine = &std::get<NearestBackwardKernelPlan>(plan->way);
   mine->from_stride = from.stride;
   mine->to_stride = to.stride;

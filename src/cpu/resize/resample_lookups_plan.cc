@@ -1,5 +1,5 @@
-// Plans the path "lookup": a vector of destinations reads one window of sources. Tables hold each
-// tap's place in the window and its weight.
+// Plans the path "lookup": a vector of destinations reads one window of sources. Tables have the
+// place of each tap in its window, and the weight.
 #include "base/round_up.h"
 #include "cpu/resize/resample_plan.h"
 
@@ -11,8 +11,8 @@
 namespace portacl::cpu {
 namespace {
 
-// Makes the group of destinations from `o0` on, without its places in the tables. False if its
-// sources do not fit a window of this many elements.
+// Makes the group of destinations from `o0` on, but not its offsets in the tables. Returns false if
+// its sources do not fit a window of `window` elements.
 template <class F>
 bool DescribeGroup(const ResampleTaps<F>& w, int64_t o0, int64_t lanes, int64_t need,
                    int64_t window, ResampleGroup* group) {
@@ -30,7 +30,7 @@ bool DescribeGroup(const ResampleTaps<F>& w, int64_t o0, int64_t lanes, int64_t 
     if (count == 0) continue;
     first = std::min(first, source[0]);
     end = std::max(end, source[count - 1] + 1);
-    // Sources have gaps between each two of them (flattened pixels), or none.
+    // Sources have a gap between any two of them (flattened pixels), or no gaps.
     run = run && source[count - 1] - source[0] == count - 1 &&
           (count == 1 || source[1] == source[0] + 1);
   }
@@ -41,12 +41,12 @@ bool DescribeGroup(const ResampleTaps<F>& w, int64_t o0, int64_t lanes, int64_t 
   return end - group->from <= window;
 }
 
-// Vectors of places in the window that a group has.
+// Returns how many vectors of places a group has.
 int64_t IndicesOf(const ResampleGroup& group) {
   return group.run ? std::min<int64_t>(group.most, 1) : group.most;
 }
 
-// Fills the part of the tables of a group.
+// Fills a group's part of the tables.
 template <class F, class Index>
 void FillGroup(const ResampleTaps<F>& w, int64_t lanes, const ResampleGroup& group, Index* counts,
                Index* index, F* weight) {
@@ -70,8 +70,8 @@ void FillGroup(const ResampleTaps<F>& w, int64_t lanes, const ResampleGroup& gro
   }
 }
 
-// Makes all groups, with windows of this many vectors. False if windows are too short, or if a row
-// costs `most` or more.
+// Makes all groups, with windows of `vectors` vectors. Returns false if windows are too short, or
+// if a row costs `most` or more.
 template <class F>
 bool DescribeGroups(const ResampleTaps<F>& w, int64_t lanes, int64_t vectors, double most,
                     ResampleLookups<F>* lookups) {
@@ -93,7 +93,7 @@ bool DescribeGroups(const ResampleTaps<F>& w, int64_t lanes, int64_t vectors, do
   lookups->sparse = 2 * empty > std::ssize(lookups->groups);
   const auto taps = static_cast<double>(weights / lanes);
   const auto groups = static_cast<double>(lookups->groups.size());
-  return taps * (vectors == 1 ? 1.3 : 2.2) + 4 * groups < most;  // cycles, about
+  return taps * (vectors == 1 ? 1.3 : 2.2) + 4 * groups < most;  // in cycles, about
 }
 
 }  // namespace
@@ -115,7 +115,7 @@ std::optional<ResampleLookups<F>> MakeLookups(const ResampleTaps<F>& w, int64_t 
   const int64_t counts = std::ssize(lookups->groups) * lanes;
   const int64_t indices = last.index + IndicesOf(last) * lanes;
   const int64_t weights = last.weight + last.most * lanes;
-  // A vector of indices behind the last ones is read, not used.
+  // Lookups read one vector of indices behind the last ones, but do not use it.
   lookups->memory = std::make_unique_for_overwrite<std::byte[]>(
       static_cast<size_t>(counts + indices + lanes + weights) * sizeof(F));
   auto* const count = reinterpret_cast<Index*>(lookups->memory.get());

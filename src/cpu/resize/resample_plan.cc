@@ -1,4 +1,4 @@
-// Layout, path, cut and scratch of resampling.
+// Kernel plans of resampling: layout, path, boxes and scratch.
 #include "cpu/resize/resample_plan.h"
 #include "base/round_up.h"
 
@@ -17,15 +17,15 @@ namespace {
 
 using Params = ops::ResampleParams;
 
-// Bytes of a pixel tile's rows in the ring; backward, bytes of one row, because each row needs
-// sources beside the tile's.
+// Bytes of a tile's rows in the ring, for pixels. Backward, bytes of a single row, because each row
+// needs sources beside the tile's.
 constexpr int64_t kPixelRingBytes = 64 << 10;
 constexpr int64_t kPixelRowBytes = 24 << 10;
-// Strips of a volume's slices in flight stay in L2.
+// Bytes of the strips of slices that a volume keeps at a time: they stay in L2.
 constexpr int64_t kSliceBytes = 300 << 10;
-constexpr int64_t kMostScratch = int64_t{1} << 56;  // elements of a thread
+constexpr int64_t kMostScratch = int64_t{1} << 56;  // elements of a thread's scratch
 constexpr double kMostRowBytes =
-    static_cast<double>(int64_t{1} << 46);  // of all channels and images
+    static_cast<double>(int64_t{1} << 46);  // of a row in all channels and images
 constexpr int64_t kMostSpan = int64_t{1} << 24;
 
 int64_t PowerOfTwo(int64_t least) {
@@ -36,8 +36,8 @@ int64_t PowerOfTwo(int64_t least) {
 
 // ---- layout -------------------------------------------------------------------------------------
 
-// Adds `axis` to the axes that number planes; inner axes come first. Axes that follow each other in
-// memory become one.
+// Adds an axis to the axes that number planes; inner axes must come first. If it continues the axis
+// before in memory, both become one.
 template <class F>
 void AddOuter(ResampleOuter axis, ResampleKernelPlan<F>* plan) {
   if (axis.extent == 1) return;
@@ -53,8 +53,8 @@ void AddOuter(ResampleOuter axis, ResampleKernelPlan<F>* plan) {
   plan->outer = {plan->outer_axes.data(), count + 1};
 }
 
-// A pixel of few channels is too short to be summed as a row. So its elements become columns, with
-// a separate table.
+// Makes each element of a pixel a column, with a table of its own. Used if pixels have too few
+// channels to be summed as rows.
 template <class F>
 void Flatten(int64_t channels, ResampleKernelPlan<F>* plan) {
   ResampleTaps<F>& w = plan->w;
@@ -79,7 +79,7 @@ void Flatten(int64_t channels, ResampleKernelPlan<F>* plan) {
   plan->inner = plan->input_w = plan->output_w = 1;
 }
 
-// Whether each destination is the sum of two.
+// Whether each destination is a sum of two sources.
 template <class F>
 bool HasPairs(const ResampleTaps<F>& taps) {
   for (int64_t o = 0; o < taps.to; ++o) {
@@ -117,23 +117,23 @@ void SetLayout(const Params& p, const ResampleTarget& target, ResampleKernelPlan
   if (!pixels) AddOuter({p.c, from[1], to[1]}, plan);
   AddOuter({p.n, from[0], to[0]}, plan);
   if (copy && !plan->outer.empty() && plan->outer[0].input == 1 && plan->outer[0].output == 1) {
-    plan->w.from = plan->w.to = plan->outer[0].extent;  // rows that follow each other are one
+    plan->w.from = plan->w.to = plan->outer[0].extent;  // adjacent rows become one row
     plan->inner = plan->input_w = plan->output_w = 1;
     plan->outer = plan->outer.subspan(1);
   }
   for (const ResampleOuter& axis : plan->outer) plan->planes *= axis.extent;
   if (p.d.identity) plan->d = ResampleTaps<F>();
   if (p.d.identity && p.h.identity) plan->h = ResampleTaps<F>();
-  // Where rows are used more than once, 16 bits are widened once for all.
+  // If rows are used more than once, widening 16-bit elements once is faster.
   const bool wide = base::DTypeSize(p.dtype) == sizeof(F);
-  // An enlarged pixel costs as much as a vector more if its last channels fill none.
+  // In enlargements, last channels that fill no vector cost a pixel as much as a whole vector.
   const bool reduces = static_cast<double>(p.h.to) * static_cast<double>(p.w.to) <=
                        static_cast<double>(p.h.from) * static_cast<double>(p.w.from);
   const bool pairs = plan->inner > 1 && !p.backward && !std::is_integral_v<F> &&
                      !plan->pack_output && (wide || p.h.to <= p.h.from) &&
                      (reduces || (p.c >= 32 && p.c % 16 == 0)) && HasPairs(plan->h) &&
                      HasPairs(plan->w);
-  // In reductions a vector of elements needs more sources than a lookup has.
+  // In reductions, a vector of elements needs more sources than lookups serve.
   const bool keep = pairs && wide && 2 * p.c >= target.lanes && 3 * p.w.to <= 2 * p.w.from;
   if (plan->inner > 1 && p.c < 2 * target.lanes && !keep) Flatten(p.c, plan);
   if (plan->inner > 1) plan->way = ResamplePixels{pairs};
@@ -141,8 +141,8 @@ void SetLayout(const Params& p, const ResampleTarget& target, ResampleKernelPlan
 
 // ---- paths of W ---------------------------------------------------------------------------------
 
-// Rows that columns take at a time: a vector of them, or as many vectors as share weights. That
-// pays for many rows and taps, if so many rows of sources stay in L2.
+// Returns how many rows columns take at a time: a vector of rows, or several vectors that share
+// weights. Several pay for many rows and taps, if so many source rows stay in L2.
 template <class F>
 int64_t RowsOfColumns(const ResampleKernelPlan<F>& plan, const ResampleTarget& target) {
   constexpr int64_t kBytes = 256 << 10, kFewTaps = 5;
@@ -160,8 +160,8 @@ std::optional<ResampleColumns> MakeColumns(const ResampleKernelPlan<F>& plan,
                                            const ResampleTarget& target) {
   const ResampleTaps<F>& w = plan.w;
   ResampleColumns columns;
-  // A block of a pixel's last channels has sources behind the sources of the next block: the ring
-  // must still hold these.
+  // A block of a pixel's last channels reads sources behind the sources of the next block, so the
+  // ring must still hold these.
   int64_t span = 0, loaded = 0;
   for (int64_t o = 0; o < w.to; o += target.block) {
     const auto [first, end] =
@@ -187,7 +187,7 @@ bool SameBits(F a, F b) {
   return std::memcmp(&a, &b, sizeof(F)) == 0;
 }
 
-// The longest range around the middle of [0, n) that fits.
+// Returns the longest range around the middle of [0, n) where fits() is true.
 template <class Fits>
 std::array<int64_t, 2> FittingRange(int64_t n, const Fits& fits) {
   int64_t first = n / 2, end = n / 2;
@@ -196,11 +196,11 @@ std::array<int64_t, 2> FittingRange(int64_t n, const Fits& fits) {
   return {first, end};
 }
 
-// Narrow rows are borders for a large part, and paths for any table are faster.
+// In narrower rows, borders are a large part, and paths that serve any table are faster.
 constexpr int64_t kLeastPeriodic = 48;
 
-// Whether planes with so many taps leave "phases": as columns a tap takes less, because no load of
-// it crosses a line of 64 bytes.
+// Whether planes with so many taps are faster as columns than as "phases". A load of columns never
+// crosses a line of 64 bytes, so a tap takes less time.
 template <class F>
 bool AreColumnsFaster(const ResampleKernelPlan<F>& plan, const ResampleTarget& target,
                       int64_t taps) {
@@ -210,7 +210,7 @@ bool AreColumnsFaster(const ResampleKernelPlan<F>& plan, const ResampleTarget& t
          taps > (quarter ? P : 4 * P);
 }
 
-// P sources a destination. `compares`: only if no other path is faster.
+// Makes "phases" of P sources per destination. `compares`: only if no other path is faster.
 template <class F>
 std::optional<ResamplePhases<F>> FindPhases(const ResampleKernelPlan<F>& plan,
                                             const ResampleTarget& target, bool compares) {
@@ -221,7 +221,7 @@ std::optional<ResamplePhases<F>> FindPhases(const ResampleKernelPlan<F>& plan,
   const int64_t middle = w.start[w.to / 2], taps = w.Count(w.to / 2);
   if (taps < 1 || taps > kResampleMargin * P) return std::nullopt;
   if (compares && AreColumnsFaster(plan, target, taps)) return std::nullopt;
-  // The first tap of destination o is source P * o - before.
+  // Destination o has the taps P * o - before, P * o - before + 1, ...
   const int64_t before = P * (w.to / 2) - w.source[middle];
   if (std::abs(before) > taps) return std::nullopt;
   const auto [first, end] = FittingRange(w.to, [&](int64_t o) {
@@ -241,13 +241,13 @@ std::optional<ResamplePhases<F>> FindPhases(const ResampleKernelPlan<F>& plan,
                                .end = end,
                                .weight = {w.weight + middle, w.weight + middle + taps}}};
   for (int64_t k = 0; k < taps; ++k) {
-    const int64_t at = k - before + P * kResampleMargin;  // not negative
+    const int64_t at = k - before + P * kResampleMargin;  // never negative
     phases.at.push_back(at % P * kResamplePhaseStride + at / P - kResampleMargin);
   }
   return phases;
 }
 
-// Destinations before and behind the sources [first, end) are looked up, if a vector can do it.
+// Makes lookups for destinations outside of sources [first, end), if one vector holds each border.
 template <class F>
 void LookUpBorders(const ResampleTaps<F>& w, int64_t lanes, ResampleExpand<F>* expand) {
   const int64_t P = expand->ratio;
@@ -257,7 +257,7 @@ void LookUpBorders(const ResampleTaps<F>& w, int64_t lanes, ResampleExpand<F>* e
   if (lookups) expand->lookups = *std::move(lookups);
 }
 
-// P destinations a source. `compares`: as for FindPhases().
+// Makes "expand" of P destinations per source. `compares`: as in FindPhases().
 template <class F>
 std::optional<ResampleExpand<F>> FindExpand(const ResampleTaps<F>& w, const ResampleTarget& target,
                                             bool borders, bool compares) {
@@ -289,7 +289,7 @@ std::optional<ResampleExpand<F>> FindExpand(const ResampleTaps<F>& w, const Resa
   return expand;
 }
 
-// Lookups. `compares`: if they cost less than transposing.
+// Makes lookups. `compares`: only if they cost less than transposing.
 template <class F>
 std::optional<ResampleLookups<F>> FindLookups(const ResampleTaps<F>& w,
                                               const ResampleTarget& target, bool compares) {
@@ -301,9 +301,9 @@ std::optional<ResampleLookups<F>> FindLookups(const ResampleTaps<F>& w,
   return MakeLookups(w, target.lanes, std::numeric_limits<int64_t>::max(), most);
 }
 
-// In strong reductions few columns of the input have a tap: these columns are packed. An element
-// that is copied alone takes about eight times as long as an element of a row that is transposed
-// whole.
+// Leaves out input columns without taps, and packs the others, if few columns have taps: in
+// strong reductions. Copying one element takes about eight times as long as transposing it with
+// its row.
 template <class F>
 void LeaveOutColumns(ResampleKernelPlan<F>* plan) {
   ResampleTaps<F>& w = plan->w;
@@ -319,14 +319,14 @@ void LeaveOutColumns(ResampleKernelPlan<F>* plan) {
   plan->pack_input = true;
 }
 
-// Whether the rows of the input that are made at a time are neighbours in memory.
+// Whether the input rows of one batch are adjacent in memory.
 template <class F>
 bool AreRowsNeighbours(const ResampleKernelPlan<F>& plan) {
   return plan.pack_input && plan.input_h == 1 && plan.input_w != 0 && !plan.backward &&
          !plan.RowsOnly();
 }
 
-// Takes a path's own plan if there is one.
+// Takes the geometry `way` of a path, if there is one. Returns whether there is.
 template <class Way, class F>
 bool Take(std::optional<Way> way, int64_t batch, ResampleKernelPlan<F>* plan) {
   if (!way) return false;
@@ -341,7 +341,7 @@ void MakeRings(ResampleKernelPlan<F>* plan) {
   if (!plan->d.identity && plan->d_ring.memory == nullptr) plan->d_ring = RingOf(plan->d);
 }
 
-// "planes", which is better than the other paths where it serves.
+// Takes "planes" if it serves the call; it is then better than the other paths.
 template <class F>
 bool TakePlanes(const ResampleTarget& target, const base::PathChoice& choice,
                 ResampleKernelPlan<F>* plan) {
@@ -354,8 +354,8 @@ bool TakePlanes(const ResampleTarget& target, const base::PathChoice& choice,
   }
 }
 
-// Chooses the fastest of the other allowed paths, or the path that was asked for. False if no path
-// serves the table.
+// Chooses the fastest of the other allowed paths, or the path that was asked for. Returns false if
+// no path serves the table.
 template <class F>
 bool ChoosePath(const ResampleTarget& target, const base::PathChoice& choice,
                 ResampleKernelPlan<F>* plan) {
@@ -390,7 +390,7 @@ bool ChoosePath(const ResampleTarget& target, const base::PathChoice& choice,
 
 // ---- boxes --------------------------------------------------------------------------------------
 
-// Tiles of so many columns; the last one takes what is left.
+// Cuts tiles of `columns` columns; the last tile takes the rest.
 template <class F>
 void CutColumns(int64_t columns, ResampleKernelPlan<F>* plan) {
   const ResampleTaps<F>& w = plan->w;
@@ -451,8 +451,8 @@ void CutTilesAndStrips(double bytes, ResampleKernelPlan<F>* plan) {
   }
   const int64_t boxes = plan->Boxes();
   if (boxes >= wanted) return;
-  // Strips compute rows at their borders twice, so these must be few. Gradients of planes compute
-  // no row twice.
+  // Strips compute the rows at their borders twice, so strips must be high. Gradients of planes
+  // compute no row twice.
   const bool twice = !plan->backward || !plan->d.identity;
   const double again = static_cast<double>(plan->h_ring.flight) / std::max(from_rows, 1e-9);
   const int64_t least =
@@ -467,8 +467,8 @@ void CutBoxes(double bytes, ResampleKernelPlan<F>* plan) {
   plan->slots = std::min<int64_t>(plan->slots, std::max<int64_t>(1, plan->Boxes()));
 }
 
-// Rows of few vectors: a row takes little time beside a call. Wider sources are read better a row
-// at a time, with fetches ahead.
+// Decides whether one loop sums rows of few vectors: a call takes long beside such a row. Wider
+// sources are read row by row, because they can be fetched ahead.
 template <class F>
 void ChooseShortRows(const ResampleTarget& target, ResampleKernelPlan<F>* plan) {
   constexpr int64_t kBytes = 128 << 10;
@@ -476,7 +476,7 @@ void ChooseShortRows(const ResampleTarget& target, ResampleKernelPlan<F>* plan) 
   const int64_t row_bytes = plan->row * static_cast<int64_t>(sizeof(F));
   int64_t rows = plan->backward ? plan->strip_rows : static_cast<int64_t>(plan->h_ring.used.size());
   const bool cut = plan->backward && plan->d.identity && row_bytes * kMostShortRows <= kBytes;
-  if (cut) rows = std::min(rows, kBytes / row_bytes);  // strips do nothing twice
+  if (cut) rows = std::min(rows, kBytes / row_bytes);  // strips compute nothing twice
   plan->short_rows = target.fixed && !std::is_integral_v<F> &&
                      !plan->template Is<ResamplePlanes>() && plan->inner == 1 &&
                      !plan->pack_input && !plan->pack_output && !plan->h.identity &&
@@ -486,7 +486,7 @@ void ChooseShortRows(const ResampleTarget& target, ResampleKernelPlan<F>* plan) 
   if (plan->short_rows && !plan->template Is<ResampleColumns>()) plan->batch = kMostShortRows;
 }
 
-// False where that is more than memory can hold.
+// Books the scratch. Returns false if memory cannot hold it.
 template <class F>
 bool BookScratch(const ResampleTarget& target, ResampleKernelPlan<F>* plan) {
   int64_t columns = 0;
@@ -512,7 +512,7 @@ bool BookScratch(const ResampleTarget& target, ResampleKernelPlan<F>* plan) {
   } else if (auto* const phases = std::get_if<ResamplePhases<F>>(&plan->way)) {
     phases->scratch = book(phases->ratio * kResamplePhaseStride);
   }
-  // Rows of W that are neither summed nor packed stay in the input: they may be the whole tensor.
+  // Rows that W neither sums nor packs stay in the input, which may have its full size.
   const bool straight = plan->w.identity && !plan->pack_input;
   if (!straight) {
     const int64_t rows = plan->short_rows ? std::max(plan->batch, plan->strip_rows) : plan->batch;
@@ -560,8 +560,8 @@ std::array<int64_t, 2> ResampleKernelPlan<F>::Sources(const ResampleTaps<F>& tap
   return {std::min(first, end), end};
 }
 
-// True if planes become one column, a sum of few elements. A column is then a row of the scratch,
-// and a thread's work.
+// Whether planes become one column, each element a sum of few. Each column is then a row of the
+// scratch, and work for one thread.
 static bool HasOneColumn(const Params& p) {
   constexpr int64_t kFewTaps = 4, kRows = 16, kMostRows = 1 << 16;
   const bool pixels = p.c > 1 && p.input_stride[1] == 1;
@@ -570,7 +570,7 @@ static bool HasOneColumn(const Params& p) {
          !pixels && p.dtype != base::DType::kUInt8;
 }
 
-// The same with columns as rows: these are summed, still first, and the result is a row.
+// Exchanges H and W: columns are summed as rows, still first, and the result is a row.
 static Params ColumnsAsRows(const Params& params) {
   Params p = params;
   p.backward = true;
@@ -580,7 +580,7 @@ static Params ColumnsAsRows(const Params& params) {
   return p;
 }
 
-// The tables, the layout and their used parts. `backward`: sums start as in a gradient.
+// Makes the tables, the layout and the rings. `backward`: sums start as in a gradient.
 template <class F>
 static ResampleKernelPlan<F>* Describe(const Params& p, bool backward, const ResampleTarget& target,
                                        ResamplePlan* plan) {
@@ -596,7 +596,7 @@ static ResampleKernelPlan<F>* Describe(const Params& p, bool backward, const Res
   return mine;
 }
 
-// All that follows from the path. False where sizes overflow.
+// Decides all that depends on the path. Returns false if sizes overflow.
 template <class F>
 static bool Complete(const Params& p, int64_t element_size, const ResampleTarget& target,
                      const base::PathChoice& choice, ResampleKernelPlan<F>* mine,
@@ -608,7 +608,7 @@ static bool Complete(const Params& p, int64_t element_size, const ResampleTarget
     return static_cast<double>(p.n) * static_cast<double>(p.c) * static_cast<double>(d) *
            static_cast<double>(h) * static_cast<double>(w) * static_cast<double>(element_size);
   };
-  // As above: an element by itself counts as eight.
+  // As in LeaveOutColumns(): an element by itself counts as eight.
   const auto columns = static_cast<int64_t>(mine->used_columns.size());
   const double read = bytes(p.d.from, p.h.from, columns > 0 ? 8 * columns : p.w.from);
   const double written = bytes(p.d.to, p.h.to, p.w.to);
@@ -621,7 +621,7 @@ static bool Complete(const Params& p, int64_t element_size, const ResampleTarget
                   (mine->template Is<ResampleLookups<F>>() && element_size == sizeof(F));
     mine->staged = !mine->lines;
   }
-  // Rows of the ring go past the caches where pixels are whole lines, and are made once.
+  // Rows of the ring are made once; results go past the caches if pixels are whole lines.
   const bool whole_lines = mine->stream && mine->d.identity && mine->h.to > mine->h.from &&
                            mine->inner * element_size % kLineBytes == 0;
   if (auto* const pixels = std::get_if<ResamplePixels>(&mine->way);
@@ -629,7 +629,7 @@ static bool Complete(const Params& p, int64_t element_size, const ResampleTarget
     pixels->pairs = false;
   }
   mine->fetch = read > static_cast<double>(2 * L2CacheBytes()) && !choice.LeavesOut("fetch");
-  // H and D as one axis, where they are.
+  // H and D are one axis where their rows are adjacent.
   if (p.d.to == 1 || p.output_stride[2] == p.h.to * p.output_stride[3]) {
     const auto& to = p.output_stride;
     mine->dense_bytes =

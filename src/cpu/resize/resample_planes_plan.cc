@@ -1,4 +1,4 @@
-// Which parts of small planes are used, and where in memory they lie.
+// Plans the path "planes": which parts of small planes are used, and where they are in memory.
 #include "base/round_up.h"
 #include "cpu/resize/resample_plan.h"
 
@@ -10,18 +10,18 @@
 namespace portacl::cpu {
 namespace {
 
-// Elements of a plane that is transposed in registers, before, between and behind the axes, at
-// most.
+// Most elements of a plane that is transposed in registers, before, between and behind the
+// axes.
 constexpr double kMostPlane = 2048;
 constexpr int64_t kMostColumns = 2048;
-// Elements of a plane that may be left out almost all.
+// The same for a plane with nearly all its elements left out.
 constexpr double kMostSources = static_cast<double>(int64_t{1} << 40);
 
 double Product(int64_t a, int64_t b, int64_t c) {
   return static_cast<double>(a) * static_cast<double>(b) * static_cast<double>(c);
 }
 
-// The sources [first, end) that destinations need, and the destinations that have any.
+// Returns the sources [first, end) that destinations need, and the destinations with sources.
 template <class F>
 std::array<std::array<int64_t, 2>, 2> UsedRanges(const ResampleTaps<F>& taps, bool backward) {
   std::array<int64_t, 2> to = {0, taps.to};
@@ -30,8 +30,8 @@ std::array<std::array<int64_t, 2>, 2> UsedRanges(const ResampleTaps<F>& taps, bo
   return {ResampleKernelPlan<F>::Sources(taps, to[0], to[1]), to};
 }
 
-// Removes from `taps` the sources that no destination needs (`from`), and the destinations without
-// sources (`to`). For columns it keeps everything between the used ones, as a run.
+// Removes from `taps` sources without destinations (`from`) and destinations without sources
+// (`to`). In columns, everything between the used ones stays, as a run.
 template <class F>
 void LeaveOutUnused(bool columns, bool from, bool to, ResampleTaps<F>* taps, ResamplePart* part) {
   const auto [sources, destinations] = UsedRanges(*taps, to);
@@ -62,7 +62,7 @@ void LeaveOutUnused(bool columns, bool from, bool to, ResampleTaps<F>* taps, Res
   taps->source = part->source.data();
 }
 
-// Some slices or rows of a plane, and whether each is behind the one before.
+// Some slices or rows of a plane, and whether they are adjacent (`run`).
 struct Places {
   Places(int64_t all) : count(all), run(true) {}
   Places(const std::vector<int64_t>& list)
@@ -71,8 +71,8 @@ struct Places {
   bool run;
 };
 
-// The number and length of the runs that the columns of such slices and rows make; one run if they
-// follow each other.
+// Number and length of the runs of columns in such slices and rows. It is one run if these are
+// adjacent.
 struct RunCount {
   int64_t runs, length;
 };
@@ -98,7 +98,7 @@ ResampleRuns RunsOf(const RunCount& count, const std::vector<int64_t>& slices, i
   return runs;
 }
 
-// The tables of a plane as far as it is used on both sides, or on one, and where that is.
+// Tables of a plane that use only a part of its sources, its destinations or both; their places.
 template <class F>
 struct UsedPlane {
   UsedPlane(const ResampleKernelPlan<F>& plan, bool from, bool to) : taps{plan.d, plan.h, plan.w} {
@@ -143,7 +143,7 @@ std::optional<ResamplePlanes> MakePlanes(const ResampleTarget& target,
   const auto columns = UsedRanges(plan->w, plan->backward)[0];
   const double sources = Product(plan->d.from, plan->h.from, plan->w.from);
   if (columns[1] - columns[0] > kMostColumns || sources > kMostSources) return std::nullopt;
-  // Leaving parts out must pay for short runs and for zeros; the runs of zeros must be few.
+  // Leaving parts out must pay for short runs and for zeros. There must be few runs of zeros.
   constexpr int64_t kMostCleared = 4096;
   const auto blocks = [&](const RunCount& count) {
     return count.runs * base::DivideUp(count.length, target.block);
