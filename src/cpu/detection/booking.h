@@ -1,4 +1,4 @@
-// Books parts of a workspace, one behind the other, each aligned to a cache line.
+// Books the parts of a workspace one behind the other, each from a cache line on.
 #ifndef PORTACL_CPU_DETECTION_BOOKING_H_
 #define PORTACL_CPU_DETECTION_BOOKING_H_
 
@@ -9,13 +9,13 @@
 
 namespace portacl::cpu {
 
-inline constexpr int64_t kPointLanes = 16;     // points in a vector at most
-inline constexpr int64_t kArraysOfPoint = 20;  // PointTile of points-inl.h
+inline constexpr int64_t kPointLanes = 16;     // most points of a vector
+inline constexpr int64_t kArraysOfPoint = 20;  // arrays of PointTile, in points-inl.h
 
-// Bytes of an element of sums.
+// Bytes of a sum.
 inline int64_t SumBytes(base::DType dtype) { return dtype == base::DType::kDouble ? 8 : 4; }
 
-// A part of a workspace. If there are copies of it, as one for each slot, they lie `bytes` apart.
+// A part of a workspace. Copies of it, for example one for each slot, are `bytes` apart.
 struct Part {
   uint64_t begin = 0;
   uint64_t bytes = 0;
@@ -29,7 +29,7 @@ struct Part {
 
 class Booking {
  public:
-  // `count` elements of `size` bytes, `copies` times.
+  // Books `copies` copies of `count` elements of `size` bytes.
   Part Take(int64_t count, int64_t size, int64_t copies = 1) {
     constexpr int64_t kLine = 64;
     const auto begin = static_cast<uint64_t>(end_);

@@ -1,6 +1,6 @@
-// Deformable convolution, its samples alone and their gradients, for every instruction set. A tile
-// of positions is sampled on a copy of the image that has the channels side by side, and multiplied
-// by the weight; the gradients do these steps backwards, tile by tile in the order of positions.
+// Deformable convolution, its samples alone, and their gradients, for every instruction set.
+// Samples a tile of positions on a copy of the image with adjacent channels, then multiplies by the
+// weight. The gradients take these steps backwards, tile by tile in the order of positions.
 #include <algorithm>
 #include <cstdint>
 #include <optional>
@@ -33,7 +33,7 @@ template <class T>
 class DeformConv {
   using F = base::ComputeType<T>;
   static constexpr int64_t kBlock = kBlockChannels;
-  static constexpr int64_t kMostWidth = 128;  // of a panel: SVE's longest vectors
+  static constexpr int64_t kMostWidth = 128;  // of a panel, for SVE's longest vectors
 
  public:
   DeformConv(const Params& p, const DeformConvGeometry& g, void* workspace)
@@ -62,7 +62,7 @@ class DeformConv {
   }
 
  private:
-  // Positions [first, first + count) of an image.
+  // A tile: positions [first, first + count) of an image.
   struct Tile {
     int64_t image, first, count;
   };
@@ -71,11 +71,11 @@ class DeformConv {
   int64_t Pixels() const { return p_.height * p_.width; }
   int64_t RowsOf(int64_t count) const { return base::RoundUp(count, g_.shape.rows); }
   PointTile<F> Points(int slot) const { return {g_.tile_points, At(g_.points, slot)}; }
-  // Where the points of a kernel tap and offset group begin in a tile's arrays.
+  // Returns the first point of a kernel tap and offset group in the tile's arrays.
   int64_t PointsOf(int64_t tap, int64_t group) const {
     return (tap * p_.offset_groups + group) * g_.points_pitch;
   }
-  // Where a run of a group's elements begins in a column.
+  // Returns the offset of a run of a group's elements in a column.
   int64_t RunAt(int64_t run, int64_t group) const {
     return run * p_.channels + group * p_.group_channels();
   }
@@ -84,14 +84,14 @@ class DeformConv {
     return {image + channel, g_.pixel, image + Pixels() * g_.pixel};
   }
 
-  // Calls use(position in the tile, row, column, count) for each part of a tile that lies in one
-  // row of positions.
+  // Calls use(position in the tile, row, column, count) for each row of positions, as far as it
+  // belongs to the tile.
   template <class Use>
   void ForPositionRows(const Tile& tile, const Use& use) const {
     ForRows(tile.first, tile.count, p_.out_width, use);
   }
-  // Calls use(position in the tile, planar memory) for some channels of a tensor that has positions
-  // for pixels.
+  // Calls use(position in the tile, planar memory) for some channels of a tensor with positions as
+  // pixels.
   template <class Tensor, class Use>
   void ForPositions(const Tensor& tensor, const Tile& tile, int64_t channel, int64_t channels,
                     const Use& use) const {
@@ -100,7 +100,7 @@ class DeformConv {
 
   // ---- copies -----------------------------------------------------------------------------------
 
-  // Turns the rows of a tensor like the image.
+  // Copies an image to pixels with adjacent channels; a Written tensor is copied from such pixels.
   template <class Tensor>
   void TurnImage(const Tensor& tensor, int64_t n, F* image) const {
     runtime::ParallelForSlots(p_.height, g_.slots, [&](int /*slot*/, int64_t y) {
@@ -110,8 +110,8 @@ class DeformConv {
       });
     });
   }
-  // Turns a tile of a tensor that has the shape of the columns. A block may write behind its
-  // channels in the columns: the next block overwrites that.
+  // The same for a tile of a tensor with the shape of the columns. A block may write behind its
+  // channels; the next block overwrites this.
   template <class Tensor>
   void TurnColumns(const Tensor& tensor, const Tile& tile, F* columns) const {
     ForPositionRows(tile, [&](int64_t j, int64_t row, int64_t column, int64_t count) {
@@ -129,7 +129,7 @@ class DeformConv {
 
   // ---- the weight -------------------------------------------------------------------------------
 
-  // By panels of outputs: for each element of a column, the weights of the panel's outputs.
+  // Packs the weight by panels of outputs: the weights of these for each element of a column.
   void PackWeights() const {
     const int64_t width = g_.shape.width, outputs = p_.group_outputs();
     const int64_t panels = base::DivideUp(outputs, width), depth = g_.runs * g_.run;
@@ -144,7 +144,7 @@ class DeformConv {
       }
     });
   }
-  // Some outputs. The elements of a dense weight lie side by side: channels before taps.
+  // Packs some outputs. A dense weight has adjacent elements, channels before taps.
   void PackOutputs(int64_t output, int64_t count, F* panel) const {
     constexpr int64_t kChunk = 256;
     F chunk[kChunk * kBlock];
@@ -163,13 +163,13 @@ class DeformConv {
     }
   }
 
-  // By panels of a run's elements: for each output of the group, the weights of the elements.
+  // Returns a panel of a run's elements: their weights for each output of the group.
   F* PanelAt(const Part& panels, int64_t group, int64_t run, int64_t panel) const {
     const int64_t at = (group * g_.runs + run) * base::DivideUp(g_.run, g_.shape.width) + panel;
     return At(panels) + at * p_.group_outputs() * g_.shape.width;
   }
-  // Calls use(row of a panel, an output's weights, where the row's elements lie among these, their
-  // number) for some outputs at a time: their weights stay in the L2 cache while all panels pass.
+  // Calls use(row of a panel, an output's weights, offsets of the row's elements in them, their
+  // number). It takes some outputs at a time: their weights stay in L2 while all panels pass.
   template <class Tensor, class Use>
   void ForPanelRows(const Part& panels, const Tensor& weight, const Use& use) const {
     constexpr int64_t kOutputs = 8;
@@ -213,7 +213,7 @@ class DeformConv {
 
   // ---- samples ----------------------------------------------------------------------------------
 
-  // Locates a tile's points of a kernel tap and offset group, from number `at` of the arrays on.
+  // Locates a tile's points of one tap and offset group; writes them from point `at` on.
   void Locate(const Tile& tile, int64_t tap, int64_t group, const PointTile<F>& points,
               int64_t at) const {
     const int64_t plane = group * p_.taps() + tap;
@@ -243,8 +243,8 @@ class DeformConv {
                hn::Zero(d));
     }
   }
-  // Coordinates along an axis, for positions side by side. Without offsets they would be first,
-  // first + stride, ... Some elements behind the result are overwritten, too.
+  // Reads coordinates on an axis for adjacent positions: first, first + stride, ..., plus the
+  // offsets. It may overwrite up to a vector behind the result.
   void ReadCoordinates(F first, F stride, const T* offset, int64_t count, F* to) const {
     ReadRun(offset, p_.offset.stride[3], count, to);
     const PointVector<F> d;
@@ -255,7 +255,7 @@ class DeformConv {
     }
   }
 
-  // Positions [first, last) of a tile. The points of a tap and group stand at `at`.
+  // Samples positions [first, last) of a tile. `at`: first point of the tap and group.
   void Sample(const PointTile<F>& points, int64_t at, int64_t tap, int64_t group, int64_t first,
               int64_t last, F* columns) const {
     const int64_t channels = p_.offset_channels(), c = group * channels;
@@ -282,7 +282,7 @@ class DeformConv {
     });
   }
 
-  // What a panel writes behind its group's outputs, the next group overwrites.
+  // A panel may write behind its group's outputs; the next group overwrites this.
   void Multiply(const Tile& tile, const F* columns, F* outputs) const {
     const int64_t width = g_.shape.width, rows = RowsOf(tile.count);
     const int64_t panels = base::DivideUp(p_.group_outputs(), width), depth = g_.runs * g_.run;
@@ -330,7 +330,7 @@ class DeformConv {
   bool NeedsColumnGrads() const { return p_.input_grad.has || p_.wants_point_grads(); }
   bool NeedsSamples() const { return AddsToWeights() && !p_.columns.has; }
 
-  // Positions of a part of a tile: whole rows of products.
+  // Returns the positions of a part of a tile: whole rows of products.
   int64_t PartOf(const Tile& tile) const {
     return g_.slots == 1 ? RowsOf(tile.count) : 2 * g_.shape.rows;
   }
@@ -343,7 +343,7 @@ class DeformConv {
     Clear(sums + Pixels() * g_.pixel, g_.pixel);
   }
 
-  // The gradients of a tile's outputs, and its points.
+  // Reads the gradients of a tile's outputs, and locates its points.
   void ReadTile(const Tile& tile) const {
     const int64_t blocks = p_.grad_output.has ? base::DivideUp(p_.out_channels, kBlock) : 0;
     const int64_t planes = NeedsColumnGrads() || NeedsSamples() ? p_.taps() * p_.offset_groups : 0;
@@ -354,7 +354,7 @@ class DeformConv {
     });
   }
 
-  // Outputs from o on: by positions, and by outputs with the sums of the bias.
+  // Reads gradients of outputs from o on, by positions and by outputs. Adds them to the bias' sums.
   void ReadGradOutput(const Tile& tile, int64_t o) const {
     const int64_t count = std::min(kBlock, p_.out_channels - o);
     ForPositions(p_.grad_output, tile, o, count, [&](int64_t j, const Planar<const T>& from) {
@@ -373,7 +373,7 @@ class DeformConv {
     const int64_t outputs = p_.group_outputs();
     return At(g_.turned) + (o / outputs * RowsOf(outputs) + o % outputs) * g_.tile;
   }
-  // The end of an image's sums.
+  // Adds the lanes of an image's bias sums to the totals.
   void CloseLanes() const {
     for (int64_t o = 0; o < p_.out_channels; ++o) {
       F* const lanes = At(g_.lanes) + o * (kBlock + 1);
@@ -385,7 +385,7 @@ class DeformConv {
     }
   }
 
-  // The columns of a tile: gradients, and samples.
+  // Makes the columns of a tile: their gradients, and samples.
   void MakeColumns(const Tile& tile) const {
     const bool multiplies = NeedsColumnGrads() && !p_.grad_columns.has;
     if (NeedsColumnGrads() && p_.grad_columns.has) TurnColumns(p_.grad_columns, tile, At(g_.grads));
@@ -408,7 +408,7 @@ class DeformConv {
       for (int64_t group = 0; group < p_.offset_groups; ++group) use(tap, group);
     }
   }
-  // What a panel writes behind its run, the next one overwrites.
+  // A panel may write behind its run; the next panel overwrites this.
   void MultiplyBack(int64_t first, int64_t last) const {
     const int64_t width = g_.shape.width, outputs = p_.group_outputs();
     const int64_t panels = base::DivideUp(g_.run, width);
@@ -423,9 +423,9 @@ class DeformConv {
     }
   }
 
-  // Adds a tile's part to the gradients of image and weight, and computes the dot products of its
-  // points. The image's owners have some channels each; they are few and take longest. So they come
-  // last, where a thread takes one index at a time.
+  // Adds a tile's share to the gradients of image and weight, and computes the dot products of its
+  // points. Owners of the image have some channels each. They are few and take longest, so they
+  // come last, where threads take one index at a time.
   void AddTile(const Tile& tile) const {
     const int64_t blocks = std::max<int64_t>(1, base::DivideUp(p_.channels, kBlock));
     const int64_t part = base::DivideUp(blocks, std::min<int64_t>(g_.slots, blocks)) * kBlock;
@@ -445,7 +445,7 @@ class DeformConv {
       AddToImage(tile, i * part, std::min(p_.channels, (i + 1) * part));
     });
   }
-  // A panel of a run's elements, copied to `panel`, and the products behind it.
+  // Copies a panel of a run's elements to `panel`, and adds its products to the weight's gradient.
   void AddPanel(const Tile& tile, int64_t group, int64_t run, int64_t first, F* panel) const {
     const int64_t width = g_.shape.width, outputs = p_.group_outputs();
     const F* const columns = At(g_.columns) + RunAt(run, group) + first;
@@ -502,7 +502,7 @@ class DeformConv {
     write(p_.mask_grad, plane, points.attention);
   }
 
-  // All positions of the tile, in order, to channels [first, end).
+  // Adds all positions of the tile, in order, to channels [first, end) of the image's gradient.
   void AddToImage(const Tile& tile, int64_t first, int64_t end) const {
     F* const sums = At(g_.sums);
     for (int64_t c = first, last = 0; c < end; c = last) {

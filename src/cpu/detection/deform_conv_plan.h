@@ -1,22 +1,22 @@
-// Which calls of deformable convolution the kernels serve, how they cut the work, and the parts of
-// the workspace.
+// Kernel plan of deformable convolution: which calls the kernels serve, how they cut the work, and
+// the parts of the workspace.
 //
-// A tile is some positions of an image, in row-major order. Its columns are a matrix: a row for
-// each position, in it the kernel's taps, in each tap all channels. All numbers are of the type of
-// arithmetic. The parts, each aligned to 64 bytes:
+// A tile is some positions of an image, in row-major order. Its columns are a matrix with a row for
+// each position; a row has the kernel's taps, and each tap has all channels. Numbers are of the
+// compute type. Parts of the workspace, each aligned to 64 bytes:
 //
-//   image     the pixels of an image, their channels side by side; behind them a pixel of zeros
-//   weights   for the function, by panels of outputs: of each element of a column
-//   back      the same for the gradient, by panels of a column's elements: of each output
-//   columns   of a tile; of the function, for each slot
-//   outputs   of a tile: of the function, for each slot; of the gradient, their gradients
-//   grads     the gradients of a tile's columns
-//   turned    of a tile: the outputs' gradients, each output's positions side by side
-//   points    of a tile; of the function, for each slot
-//   sums      of the image's gradient, like the image
-//   totals    of the weight's gradient, like `back`
-//   lanes     of the bias' gradient: 16 for each output, and their sum
-//   panel     for each slot: a panel of columns, and of the products with it
+//   image     an image, as pixels with adjacent channels; behind them a pixel of zeros
+//   weights   the weight in panels of outputs, for each element of a column (function)
+//   back      the weight in panels of a column's elements, for each output (gradients)
+//   columns   columns of a tile (function: for each slot)
+//   outputs   outputs of a tile, for each slot (function), or their gradients (gradients)
+//   grads     gradients of a tile's columns
+//   turned    gradients of a tile's outputs, with adjacent positions for each output
+//   points    points of a tile (function: for each slot)
+//   sums      sums of the image's gradient, laid out as `image`
+//   totals    sums of the weight's gradient, laid out as `back`
+//   lanes     sums of the bias' gradient: 16 lanes for each output, and their total
+//   panel     for each slot: a panel of columns, then the products with it
 #ifndef PORTACL_CPU_DETECTION_DEFORM_CONV_PLAN_H_
 #define PORTACL_CPU_DETECTION_DEFORM_CONV_PLAN_H_
 
@@ -35,25 +35,25 @@
 
 namespace portacl::cpu {
 
-// How many positions or outputs, and how many columns or outputs, a product has at a time: the
-// lanes of two vectors.
+// Rows (positions or outputs) and columns (column elements or outputs) of one product. `width` has
+// the lanes of two vectors.
 struct DeformConvShape {
   int64_t rows;
   int64_t width;
 };
 
 struct DeformConvGeometry {
-  static constexpr int64_t kBlock = 256;  // positions of a sum of the weight's gradient
+  static constexpr int64_t kBlock = 256;  // positions in one sum of the weight's gradient
 
   DeformConvShape shape{};
   int slots = 1;
-  int64_t tile = 0;          // positions
-  int64_t pixel = 0;         // elements from a pixel to the next
-  int64_t column = 0;        // the same of rows of columns
-  int64_t outputs = 0;       // and of outputs, as of a position
-  int64_t points_pitch = 0;  // from the points of a kernel tap and offset group to the next ones
-  int64_t tile_points = 0;   // room of a tile's arrays
-  // A group's part of a column: so many runs of elements that lie side by side.
+  int64_t tile = 0;          // positions of a tile
+  int64_t pixel = 0;         // elements from pixel to pixel
+  int64_t column = 0;        // elements from row to row of columns
+  int64_t outputs = 0;       // elements from position to position of outputs
+  int64_t points_pitch = 0;  // points from one kernel tap and offset group to the next
+  int64_t tile_points = 0;   // room of a tile's arrays, in points
+  // A group's part of a column: `runs` runs of `run` adjacent elements.
   int64_t runs = 1;
   int64_t run = 0;
   Part image, weights, back, columns, output, grads, turned, points, sums, totals, lanes, panel;
@@ -61,16 +61,16 @@ struct DeformConvGeometry {
 
 struct DeformConvPlan : base::PathPlan<DeformConvGeometry> {};
 
-inline constexpr int64_t kVector = 16;  // pads rows of elements
+inline constexpr int64_t kVector = 16;  // elements; rows are padded to multiples of it
 inline constexpr int64_t kMostExact = int64_t{1} << 24;
 inline constexpr int64_t kMostElements = int64_t{1} << 40;  // of a part: no sum of parts overflows
 
-// Whether a product of extents, each at least 1, is small enough.
+// Whether the product of extents, each at least 1, is at most `most`.
 inline bool AtMost(int64_t most, std::initializer_list<int64_t> extents) {
   return base::SaturatedProduct(extents) <= most;
 }
 
-// Coordinates are computed in FLOAT: pixels, and positions before they are moved.
+// Whether FLOAT can hold coordinates exactly: of pixels, and of positions before offsets.
 inline bool Serves(const ops::DeformConvParams& p) {
   const auto exact = [&p](size_t axis, int64_t positions) {
     return AtMost(kMostExact / 4, {positions, p.stride[axis]}) &&
@@ -83,8 +83,8 @@ inline bool Serves(const ops::DeformConvParams& p) {
          AtMost(kMostElements, {p.out_channels + kVector, p.taps(), p.channels + kVector, 2});
 }
 
-// As many positions as keep their columns in the L2 cache while they are multiplied. For gradients,
-// the fixed number of positions that one sum of the weight's gradient takes.
+// Returns the positions of a tile: so many that their columns stay in L2 during the product. For
+// gradients, the fixed number of positions in one sum of the weight's gradient.
 inline int64_t TileOf(const ops::DeformConvParams& p, const DeformConvGeometry& g) {
   if (p.backward) return DeformConvGeometry::kBlock;
   constexpr int64_t kElements = int64_t{1} << 17;
@@ -93,14 +93,14 @@ inline int64_t TileOf(const ops::DeformConvParams& p, const DeformConvGeometry& 
   return std::max(g.shape.rows, base::RoundUp(std::min(wanted, shared), g.shape.rows));
 }
 
-// Elements of panels of `width` columns (or outputs), by `depth`, for each group.
+// Elements of all panels: `width` columns (or outputs) and `depth` rows, for each group.
 inline int64_t Panels(const ops::DeformConvParams& p, const DeformConvGeometry& g, int64_t columns,
                       int64_t depth) {
   return p.groups * base::RoundUp(columns, g.shape.width) * depth;
 }
 
-// Null if FLOAT cannot hold every pixel's number or coordinate exactly, or if the workspace would
-// be too large.
+// Makes the kernel plan. No plan if FLOAT cannot hold each pixel's number or coordinate exactly, or
+// if the workspace would be too large.
 inline std::optional<DeformConvPlan> PlanDeformConv(const ops::DeformConvParams& p,
                                                     DeformConvShape shape) {
   if (!Serves(p)) return std::nullopt;
@@ -115,8 +115,8 @@ inline std::optional<DeformConvPlan> PlanDeformConv(const ops::DeformConvParams&
   const int64_t size = SumBytes(p.dtype);
   const int64_t line = 64 / size;
   g.pixel = base::RoundUp(std::max<int64_t>(p.channels, 1), kVector);
-  // Groups of channels pass over the image. An odd number of lines spreads its pixels over all sets
-  // of the caches.
+  // One offset group after the other reads the image. An odd number of lines per pixel spreads its
+  // pixels over all sets of the caches.
   if (p.offset_groups > 1 && g.pixel / line % 2 == 0) g.pixel += line;
   const bool whole = p.groups == 1;
   g.runs = whole ? 1 : p.taps();
@@ -127,8 +127,8 @@ inline std::optional<DeformConvPlan> PlanDeformConv(const ops::DeformConvParams&
   const int64_t tile_rows = base::RoundUp(g.tile, shape.rows);
   g.points_pitch = base::RoundUp(g.tile, kVector) + kVector;
   g.tile_points = g.points_pitch * (p.backward ? p.offset_groups * p.taps() : 1);
-  // A point is read from ten arrays. Their starts differ by a cache line modulo the L1 cache's
-  // sets. If arrays and taps shared a set, each read would be a miss.
+  // A point is read from ten arrays. The arrays start a cache line apart, modulo the sets of the L1
+  // cache. If they shared a set with taps, each read would miss.
   if (p.backward) g.tile_points = base::RoundUp(g.tile_points, 64 * line) + line;
   if (!AtMost(kMostElements, {tile_rows, g.column}) ||
       !AtMost(kMostElements, {tile_rows, g.outputs}) ||

@@ -1,8 +1,8 @@
-// Multi-scale deformable attention and its gradients, for every instruction set: a row's points are
-// located together, then each block of its channels is summed in registers, point by point. A
-// point's own gradients come from four dot products over its channels. Owners add up the gradients
-// of values, in the order of levels, queries, points and taps; an owner has some channels of a
-// head.
+// Multi-scale deformable attention and its gradients, compiled for every instruction set.
+// Points of a row are located together. Then each block of channels is summed in registers,
+// point by point. A point's gradients come from four dot products over channels. Owners sum the
+// gradients of values, by levels, queries, points and taps in order; an owner has some channels
+// of a head.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -34,29 +34,29 @@
 #define PORTACL_CPU_MS_DEFORM_ATTN_PLAN_
 namespace portacl::cpu {
 
-// A row is a head of a query: its points, level by level. A tile is some rows, whose points are
-// located and weighed together. The workspace begins with a PointLevels: the extents and starts of
-// each point's level, for the points of a row and kPointLanes more of the rows behind it.
+// A row is one head of one query, with its points level by level. A tile is some rows; their points
+// are located and weighed together. The workspace begins with a PointLevels: extents and start of
+// each point's level, for a row's points and kPointLanes points more.
 struct MsDeformAttnGeometry {
   int64_t row_points = 0;  // levels * points
   int64_t tile_rows = 0;
-  int64_t tile_points = 0;  // room in a tile's arrays
+  int64_t tile_points = 0;  // room in a tile's arrays, in points
   int slots = 1;            // threads that may work at a time
-  Part zeros;               // the channels of a tap outside
-  Part tiles;               // a tile of points for each slot
-  // For the gradient of the values:
-  Part sums;                  // for each slot: of a tap outside; with a slab, then of every key
-  bool slab = false;          // summed on a copy of a head's keys, not in place
-  bool fetch = false;         // neither values nor sums in place stay in the L2 cache
-  int64_t part_channels = 0;  // an owner has so many channels of a head
-  int64_t parts = 0;          // of a head
+  Part zeros;               // channels of a tap outside
+  Part tiles;               // for each slot: a tile of points
+  // For the values' gradient:
+  Part sums;                  // for each slot: sums of a tap outside; with a slab, then of all keys
+  bool slab = false;          // sums are in a copy of a head's keys, not in place
+  bool fetch = false;         // values, or sums in place, exceed the L2 cache
+  int64_t part_channels = 0;  // channels of a head that an owner has
+  int64_t parts = 0;          // owners of a head
 };
 
 struct MsDeformAttnPlan : base::PathPlan<MsDeformAttnGeometry> {
-  static constexpr std::array<const char*, 2> kPaths = {"slab", "direct"};  // of the gradient
+  static constexpr std::array<const char*, 2> kPaths = {"slab", "direct"};  // of value_grad
 };
 
-// Keys and extents are computed in FLOAT, which is exact up to here.
+// FLOAT holds keys and extents exactly up to here.
 constexpr int64_t kMostKeys = int64_t{1} << 24;
 constexpr int64_t kMostPoints = int64_t{1} << 40;  // of a row
 constexpr int64_t kTilePoints = 256;               // their arrays stay in the L1 cache
@@ -71,7 +71,7 @@ inline bool Serves(const ops::MsDeformAttnParams& p) {
          (!p.value_grad.has || side_by_side(p.value_grad));
 }
 
-// What both directions have.
+// Cuts the work of the function and of its gradients.
 inline void Cut(const ops::MsDeformAttnParams& p, MsDeformAttnGeometry* g) {
   g->row_points = p.levels * p.points;
   g->tile_rows = std::max<int64_t>(1, kTilePoints / std::max<int64_t>(1, g->row_points));
@@ -81,8 +81,8 @@ inline void Cut(const ops::MsDeformAttnParams& p, MsDeformAttnGeometry* g) {
   g->slots = products < kGrain ? 1 : runtime::NumThreads();
 }
 
-// A head owns its part of the values' gradient. If there are fewer heads than threads, they are cut
-// into parts of whole blocks of channels.
+// Cuts heads into owners of the values' gradient. One owner has a head. If there are fewer heads
+// than threads, owners have parts of a head: whole blocks of channels.
 inline void CutHeads(const ops::MsDeformAttnParams& p, MsDeformAttnGeometry* g) {
   constexpr int64_t kBlock = 16;
   const int64_t blocks = std::max<int64_t>(1, base::DivideUp(p.channels, kBlock));
@@ -93,15 +93,15 @@ inline void CutHeads(const ops::MsDeformAttnParams& p, MsDeformAttnGeometry* g) 
   g->part_channels = std::min(part_blocks * kBlock, std::max<int64_t>(1, p.channels));
 }
 
-// In place, a head's sums lie between the sums of other heads. In a copy of its own they lie dense,
-// but must be cleared and copied. That pays if keys are added to often.
+// Whether sums are better in a slab than in place. In place, sums of other heads lie between a
+// head's sums. A slab is dense, but is cleared and copied: this pays if keys are added to often.
 inline bool PrefersSlab(const ops::MsDeformAttnParams& p, const MsDeformAttnGeometry& g) {
   constexpr int64_t kTapsOfKey = 8;
   return 4 * p.queries >= kTapsOfKey * (p.keys / std::max<int64_t>(1, g.row_points));
 }
 
-// Null if the channels of a vector do not lie side by side, if FLOAT cannot hold every key's number
-// exactly, or if the workspace would exceed 64 bits.
+// Makes the kernel plan. No plan if channels are not adjacent, if FLOAT cannot hold each key's
+// number exactly, or if the workspace would exceed 64 bits.
 inline std::optional<MsDeformAttnPlan> PlanMsDeformAttn(const ops::MsDeformAttnParams& p,
                                                         std::string_view path) {
   const base::PathChoice choice(path);
@@ -117,7 +117,7 @@ inline std::optional<MsDeformAttnPlan> PlanMsDeformAttn(const ops::MsDeformAttnP
   if (p.backward) {
     CutHeads(p, &g);
     const bool sixteen_bits = p.dtype == base::DType::kFloat16 || p.dtype == base::DType::kBFloat16;
-    const bool may_direct = choice.Allows("direct") && !sixteen_bits;  // sums have 32
+    const bool may_direct = choice.Allows("direct") && !sixteen_bits;  // sums have 32 bits
     const bool may_slab = choice.Allows("slab");
     if (!may_direct && !may_slab) return std::nullopt;
     g.slab = !may_direct || (may_slab && PrefersSlab(p, g));
@@ -142,8 +142,8 @@ namespace {
 
 using Params = ops::MsDeformAttnParams;
 
-// The level of each point of a row, and of kPointLanes points behind it: a vector of points may
-// begin anywhere in a row. A level that does not fit among the keys has NaN for extents.
+// The level of each point of a row, and of kPointLanes points behind it, because a vector of points
+// may begin anywhere in a row. A level that does not fit the keys has NaN as extents.
 template <class F>
 struct PointLevels {
   PointLevels(const Params& s, int64_t row_points, void* memory)
@@ -167,7 +167,7 @@ struct PointLevels {
   F* start;
 };
 
-// The rows of a tile: row r is (batch, query, head) number `first + r * step`, heads fastest.
+// Rows of a tile: row r is number `first + r * step` of all (batch, query, head), heads fastest.
 struct TileRows {
   int64_t first;
   int64_t step;
@@ -203,7 +203,7 @@ class MsDeformAttn {
     const T* const values = p_.value.At<T>(row / p_.heads / p_.queries, 0, row % p_.heads);
     return {values, p_.value.stride[1], zeros_};
   }
-  // The vector of a row: of a tensor's first three axes.
+  // Returns the vector of a row: `tensor` has batch, query and head as its first axes.
   template <class E, class Tensor>
   auto* RowAt(const Tensor& tensor, int64_t row) const {
     const int64_t query = row / p_.heads;
@@ -212,22 +212,22 @@ class MsDeformAttn {
 
   // ---- points -----------------------------------------------------------------------------------
 
-  // Calls use(TypeTag of the locations and weights).
+  // Calls use(TypeTag) with the type of locations and weights.
   template <class Use>
   void WithPointType(const Use& use) const {
     if (p_.point_dtype == p_.dtype) return use(base::TypeTag<T>());
     use(base::TypeTag<F>());
   }
 
-  // Copies rows of locations (kOfPoint 2) or of weights (1). A tensor that is read is copied to
-  // `row`, widened. Another one gets its elements from there, each rounded once.
+  // Copies rows of locations (kOfPoint 2) or weights (1): from a tensor that is read to `row`,
+  // widened; or from `row` to a tensor that is written, each element rounded once.
   template <class P, int64_t kOfPoint, class Tensor>
   void CopyRows(const Tensor& tensor, TileRows rows, F* row) const {
     const auto& s = tensor.stride;
     const int64_t count = g_.row_points * kOfPoint;
     const bool dense = (kOfPoint == 1 || s.back() == 1) && (p_.points == 1 || s[4] == kOfPoint) &&
                        (p_.levels == 1 || s[3] == kOfPoint * p_.points);
-    const int64_t run = dense ? count : 1;  // elements that lie side by side
+    const int64_t run = dense ? count : 1;  // adjacent elements
     const int64_t levels = dense ? 1 : p_.levels, points = dense ? 1 : p_.points;
     const auto copy = [&](auto* elements) PORTACL_INLINE_LAMBDA {
       if constexpr (std::is_const_v<std::remove_pointer_t<decltype(elements)>>) {
@@ -248,7 +248,7 @@ class MsDeformAttn {
     }
   }
 
-  // Reads the rows and locates their points: attention, tx to uy, weight, key and state.
+  // Reads rows and locates their points: fills attention, tx to uy, weight, key and state.
   void LocateRows(TileRows rows, const PointTile<F>& tile) const {
     const int64_t points = rows.count * g_.row_points;
     if (points == 0) return;
@@ -270,8 +270,8 @@ class MsDeformAttn {
     }
   }
 
-  // Prefetches, to read or (kWrite 1) to write them, the first lines of the channels of each key
-  // that the row's points touch.
+  // Prefetches the first lines of channels of each key that the row's points touch, to read or
+  // (kWrite 1) to write them.
   template <int kWrite, class E>
   HWY_INLINE static void FetchRow(const PointTile<F>& tile, int64_t first, int64_t points,
                                   const Taps<E>& taps, int64_t channels) {
@@ -288,8 +288,8 @@ class MsDeformAttn {
     }
   }
 
-  // Locates all points, tile by tile. Calls use(tile, its first point, row) for each row of a tile,
-  // then finish(tile, rows).
+  // Locates all points, tile by tile. Calls use(tile, the row's first point, row) for each row of a
+  // tile, then finish(tile, rows).
   template <class Use, class Finish>
   void ForTiles(const Use& use, const Finish& finish) const {
     const int64_t rows = p_.batch * p_.queries * p_.heads;
@@ -333,7 +333,7 @@ class MsDeformAttn {
         });
   }
 
-  // The gradients of a vector of points, from their dot products: over xy and attention.
+  // Turns dot products of a vector of points into gradients: replaces `xy` and `attention`.
   HWY_INLINE void FinishVector(const PointTile<F>& tile, int64_t i) const {
     const PointVector<F> d;
     const auto attention = hn::LoadU(d, tile.attention + i);
@@ -354,7 +354,7 @@ class MsDeformAttn {
 
   // ---- gradient of the values -------------------------------------------------------------------
 
-  // Some channels of a head of an image, and where they are summed.
+  // Owner of some channels of a head in a batch element, with the place of its sums.
   struct Owner {
     int64_t batch, head;
     int64_t channel, channels;
@@ -403,8 +403,8 @@ class MsDeformAttn {
     });
   }
 
-  // True if no key belongs to two levels, so that sums may take queries or levels first. May be
-  // false for levels that are apart but not in ascending order.
+  // Whether no key belongs to two levels; sums may then take levels or queries first. It may return
+  // false for separate levels that are not in ascending order.
   bool AreLevelsApart() const {
     int64_t end = 0;
     for (int64_t l = 0; l < p_.levels; ++l) {
@@ -416,7 +416,7 @@ class MsDeformAttn {
     return true;
   }
 
-  // Adds what points [first, first + count) of every row give.
+  // Adds points [first, first + count) of every row to the owner's sums.
   void AddLevels(const PointTile<F>& tile, const Owner& owner, int64_t first, int64_t count) const {
     for (int64_t q = 0; q < p_.queries; q += g_.tile_rows) {
       const TileRows rows{(owner.batch * p_.queries + q) * p_.heads + owner.head, p_.heads,
@@ -451,7 +451,7 @@ class MsDeformAttn {
   const MsDeformAttnGeometry& g_;
   void* const workspace_;
   const PointLevels<F> levels_;
-  T* const zeros_;  // the channels of a tap outside
+  T* const zeros_;  // channels of a tap outside
 };
 
 void Run(const Params& params, const MsDeformAttnPlan& plan, void* workspace) {

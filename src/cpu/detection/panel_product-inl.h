@@ -1,6 +1,6 @@
-// The product of some rows of a matrix with a panel. A panel is two vectors of columns; its rows
-// follow each other in memory. Each element is one chain of fused additions: neither the cut of the
-// matrices nor the width of vectors changes a bit. Per target.
+// Multiplies rows of a matrix by a panel. A panel has two vectors of columns, and its rows are
+// adjacent in memory. Each element is one chain of fused additions, so neither the cut of matrices
+// nor the width of vectors changes a bit. Per target.
 #if defined(PORTACL_CPU_DETECTION_PANEL_PRODUCT_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef PORTACL_CPU_DETECTION_PANEL_PRODUCT_INL_H_
 #undef PORTACL_CPU_DETECTION_PANEL_PRODUCT_INL_H_
@@ -19,21 +19,21 @@
 HWY_BEFORE_NAMESPACE();
 namespace portacl::cpu::HWY_NAMESPACE {
 
-// Rows of a product: their sums stay in registers. AVX2 has 16, the others 32.
+// Rows of a product. Their sums stay in registers: AVX2 has 16, other targets have 32.
 #if HWY_TARGET == HWY_AVX2
 inline constexpr int kPanelRows = 6;
 #else
 inline constexpr int kPanelRows = 12;
 #endif
 
-// Columns of a panel.
+// Returns the columns of a panel.
 template <class F>
 HWY_INLINE int64_t PanelWidth() {
   return 2 * Length(hn::ScalableTag<F>());
 }
 
-// X(row, first row of its three, elements from there to it): scalable vectors cannot be array
-// elements, and three rows share a pointer, since pointers are few.
+// X(row, pointer to the first of three rows, offset of the row from it). SVE's vectors cannot be
+// elements of arrays. Three rows share a pointer, because general registers are few.
 #define PORTACL_PANEL_ROWS(X) \
   X(0, a0, 0)                 \
   X(1, a0, pitch)             \
@@ -48,8 +48,8 @@ HWY_INLINE int64_t PanelWidth() {
   X(10, a9, pitch)            \
   X(11, a9, 2 * pitch)
 
-// sums[i][j] = sum over k < depth of a[i][k] * panel[k][j] by ascending k; from +0 on, or from
-// sums[i][j] if `add`. a has kRows rows.
+// Sets sums[i][j] to the sum over k < depth of a[i][k] * panel[k][j], by ascending k. It starts
+// from +0, or from sums[i][j] if `add`. `a` has kRows rows.
 template <int kRows, class F>
 HWY_NOINLINE void MultiplyPanel(const F* HWY_RESTRICT a, int64_t pitch, const F* HWY_RESTRICT panel,
                                 int64_t depth, F* HWY_RESTRICT sums, int64_t sums_pitch, bool add) {
@@ -96,8 +96,8 @@ HWY_NOINLINE void MultiplyPanel(const F* HWY_RESTRICT a, int64_t pitch, const F*
 }
 #undef PORTACL_PANEL_ROWS
 
-// The same for any number of rows, rounded up to kPanelRows at most. The panel is cut into parts.
-// All rows are multiplied by a part while it is in the L1 cache.
+// The same for any number of rows, rounded up to at most kPanelRows. It cuts the panel into parts;
+// a part stays in the L1 cache until all rows are multiplied by it.
 template <class F>
 void MultiplyRows(const F* a, int64_t pitch, int64_t rows, const F* panel, int64_t depth, F* sums,
                   int64_t sums_pitch, bool add) {

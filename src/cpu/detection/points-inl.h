@@ -1,5 +1,5 @@
-// Tiles of sampling points: locates a vector of points at a time, then computes samples, dot
-// products with a gradient, and sums of gradients. Per target.
+// Tiles of sampling points: locates points a vector at a time, and computes samples, dot products
+// with a gradient, and sums of gradients. Per target.
 #if defined(PORTACL_CPU_DETECTION_POINTS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef PORTACL_CPU_DETECTION_POINTS_INL_H_
 #undef PORTACL_CPU_DETECTION_POINTS_INL_H_
@@ -26,7 +26,7 @@ namespace portacl::cpu::HWY_NAMESPACE {
 
 // ---- tensors (images, channels, rows, columns) --------------------------------------------------
 
-// Some pixels of a row, of some channels.
+// Returns some pixels of a row, with some channels, as planar memory.
 template <class T, class Tensor>
 auto PlanarAt(const Tensor& tensor, int64_t n, int64_t channel, int64_t y, int64_t x,
               int64_t channels, int64_t pixels) {
@@ -35,8 +35,8 @@ auto PlanarAt(const Tensor& tensor, int64_t n, int64_t channel, int64_t y, int64
                          tensor.stride[3], channels, pixels};
 }
 
-// Copies elements of L channels at most. A tensor that is read is turned to pixels, `step` elements
-// apart, widened; another one is made of such pixels, each element rounded once.
+// Copies elements of at most L channels. A const tensor is copied to pixels, `step` elements apart,
+// widened. Another tensor is written from such pixels, each element rounded once.
 template <int L, class E, class F>
 void TurnPixels(const Planar<E>& planar, F* pixels, int64_t step) {
   if constexpr (std::is_const_v<E>) {
@@ -46,8 +46,8 @@ void TurnPixels(const Planar<E>& planar, F* pixels, int64_t step) {
   }
 }
 
-// Calls use(pixels before these, row, column, count) for the parts of rows that make up pixels
-// [first, first + count) in row-major order.
+// Calls use(pixels before, row, column, count) for the parts of rows that make up pixels [first,
+// first + count), in row-major order.
 template <class Use>
 void ForRows(int64_t first, int64_t count, int64_t width, const Use& use) {
   for (int64_t j = 0, part = 0; j < count; j += part) {
@@ -56,8 +56,8 @@ void ForRows(int64_t first, int64_t count, int64_t width, const Use& use) {
     use(j, (first + j) / width, column, part);
   }
 }
-// Calls use(pixels before these, planar memory) for such pixels of some channels, in as few parts
-// as the strides let.
+// Calls use(pixels before, planar memory) for such pixels of some channels, in as few parts as the
+// strides allow.
 template <class T, class Tensor, class Use>
 void ForPixels(const Tensor& tensor, int64_t n, int64_t channel, int64_t channels, int64_t first,
                int64_t count, int64_t width, const Use& use) {
@@ -69,7 +69,7 @@ void ForPixels(const Tensor& tensor, int64_t n, int64_t channel, int64_t channel
 }
 
 // Calls use(first channel, channels) for blocks of the channels [first, last).
-inline constexpr int64_t kBlockChannels = 16;  // that are turned together
+inline constexpr int64_t kBlockChannels = 16;  // transposed together
 template <class Use>
 void ForBlocks(int64_t first, int64_t last, const Use& use) {
   for (int64_t c = first; c < last; c += kBlockChannels) {
@@ -84,7 +84,7 @@ using PointVector = hn::CappedTag<F, kPointLanes>;
 template <class F>
 using PointIndex = hn::TFromD<hn::RebindToSigned<PointVector<F>>>;
 
-// The arrays of a tile. What is written by whom: see the functions below.
+// The arrays of a tile of points. The functions below say which of them they write.
 template <class F>
 struct PointTile {
   using Index = PointIndex<F>;
@@ -100,12 +100,12 @@ struct PointTile {
   }
 
   int64_t room;
-  F* xy;         // locations, then the gradients of locations
-  F* attention;  // the points' weights, then their gradients
+  F* xy;         // locations, then their gradients
+  F* attention;  // weights of points, then their gradients
   F *tx, *ty, *ux, *uy;
-  F* weight[4];   // attention times the tap's weight; -0 outside, so that it adds nothing to a sum
-  F* dot;         // of the gradient and each tap, four for a point
-  Index* key[4];  // -1 outside
+  F* weight[4];   // attention times a tap's weight; outside -0, which adds nothing to a sum
+  F* dot;         // dot products of a gradient with the four taps of each point
+  Index* key[4];  // number of a tap's key; -1 outside
   Index* state;   // 0: contributes nothing, 1: located, 2: NaN
 
  private:
@@ -113,16 +113,16 @@ struct PointTile {
   int64_t taken_ = 3;
 };
 
-// Keys; the channels of a key lie side by side.
+// Keys (pixels, for example) with adjacent channels.
 template <class T>
 struct Taps {
-  T* first;       // channels of key 0
-  int64_t pitch;  // from a key to the next
-  T* outside;     // of a tap outside
+  T* first;       // channel 0 of key 0
+  int64_t pitch;  // elements from key to key
+  T* outside;     // read or written for a tap outside
 };
 
-// Locates one vector of points, from point i of the tile on, at pixel coordinates (x, y) of images
-// of height x width pixels. Pixel 0 is key `start`. If width is NaN, the image has no pixels.
+// Locates a vector of points at pixel coordinates (x, y) of images with height x width pixels, and
+// writes it from point i of the tile on. Pixel 0 is key `start`. NaN as width: no pixels.
 template <class F, class V = hn::Vec<PointVector<F>>>
 HWY_INLINE void LocateAt(const PointTile<F>& tile, int64_t i, V x, V y, V height, V width,
                          V start) {
@@ -167,12 +167,12 @@ HWY_INLINE void LocateAt(const PointTile<F>& tile, int64_t i, V x, V y, V height
   hn::StoreU(hn::ConvertTo(di, state), di, tile.state + i);
 }
 
-// For sums that are read and written point by point: with 512 bits Zen 4 takes 1.5 times as long.
+// For sums in memory that each point reads and writes: 512 bits take 1.5 times as long on Zen 4.
 template <class F>
 using SumTag = hn::CappedTag<F, 32 / sizeof(F)>;
 
-// Calls use(integral_constant of the vectors, first channel, channels of the last vector) for
-// blocks of 4, 2 and 1 vectors that make up the channels.
+// Calls use(vectors, first channel, channels of the last vector) for blocks of 4, 2 and 1 vectors
+// that make up the channels. `vectors` is an integral_constant.
 template <class D, class Use>
 HWY_INLINE void ForVectors(D d, int64_t channels, const Use& use) {
   const int64_t lanes = Length(d);
@@ -190,8 +190,8 @@ HWY_INLINE void ForVectors(D d, int64_t channels, const Use& use) {
 
 // ---- samples ------------------------------------------------------------------------------------
 
-// kVectors vectors of channels from `channel` on; the last vector has `last` lanes. kOnto: adds to
-// the output.
+// Sums points for kVectors vectors of channels from `channel` on; the last vector has `last` lanes.
+// kOnto: adds to the output.
 template <int kVectors, bool kOnto = false, class D, class S, class T, class F = hn::TFromD<D>>
 HWY_INLINE void SumBlock(D d, const PointTile<F>& tile, int64_t first, int64_t count,
                          const Taps<const S>& taps, int64_t channel, int64_t last,
@@ -237,7 +237,7 @@ HWY_INLINE void SumBlock(D d, const PointTile<F>& tile, int64_t first, int64_t c
   }
 }
 
-// Sums points [first, first + count) for some channels; kOnto: adds them to the output.
+// Sums points [first, first + count) for some channels. kOnto: adds to the output.
 template <bool kOnto = false, class F, class S, class T>
 void SumPoints(const PointTile<F>& tile, int64_t first, int64_t count, const Taps<const S>& taps,
                int64_t channels, T* output) {
@@ -248,7 +248,7 @@ void SumPoints(const PointTile<F>& tile, int64_t first, int64_t count, const Tap
   ForVectors(d, channels, sum);
 }
 
-// The same for each point separately; outputs lie `pitch` elements apart. Few channels use short
+// The same for each point by itself; outputs are `pitch` elements apart. Few channels use short
 // vectors, because masked parts of long vectors take twice as long.
 template <class F, class S, class T>
 HWY_NOINLINE void SumEach(const PointTile<F>& tile, int64_t first, int64_t count,
@@ -270,8 +270,8 @@ HWY_NOINLINE void SumEach(const PointTile<F>& tile, int64_t first, int64_t count
 
 // ---- gradients of points ------------------------------------------------------------------------
 
-// The dot products over channels of a gradient and four taps. kBlock: 16, or 8 if there are at most
-// 8 channels.
+// Computes the dot products of a gradient with four taps over the channels. kBlock: 16, or 8 for up
+// to 8 channels.
 template <int kBlock, class T, class F>
 HWY_INLINE void DotTaps(const T* HWY_RESTRICT grad, const T* nw_taps, const T* ne_taps,
                         const T* sw_taps, const T* se_taps, int64_t channels, F* HWY_RESTRICT dot) {
@@ -292,7 +292,7 @@ HWY_INLINE void DotTaps(const T* HWY_RESTRICT grad, const T* nw_taps, const T* n
     }
     if (c >= channels) return;
     const auto left = static_cast<size_t>(channels - c);
-    const auto some = hn::FirstN(d, left);  // other lanes stay as they are, -0 too
+    const auto some = hn::FirstN(d, left);  // other lanes stay, even -0
     const VB g = LoadWideFirst(d, grad + c, left);
     const auto add = [&](const T* taps, VB lanes) PORTACL_INLINE_LAMBDA {
       return hn::IfThenElse(some, hn::MulAdd(g, LoadWideFirst(d, taps + c, left), lanes), lanes);
@@ -304,7 +304,7 @@ HWY_INLINE void DotTaps(const T* HWY_RESTRICT grad, const T* nw_taps, const T* n
   };
   VB nw = hn::Zero(d), ne = nw, sw = nw, se = nw;
   SumTree<kBlockVectors, kBlockVectors, 0, 1>(sum, nw, ne, sw, se);
-  if constexpr (kBlock < 16) {  // the other lanes are +0: of -0 they make +0
+  if constexpr (kBlock < 16) {  // as if lanes of +0 were added: -0 becomes +0
     const VB other = hn::Zero(d);
     nw = hn::Add(nw, other);
     ne = hn::Add(ne, other);
@@ -315,8 +315,8 @@ HWY_INLINE void DotTaps(const T* HWY_RESTRICT grad, const T* nw_taps, const T* n
   StoreTreeSums(d, sw, se, dot + 2);
 }
 
-// For points [first, first + count); results go over the tile's dots. The points' gradients lie
-// `pitch` elements apart; 0: all points share one gradient.
+// Computes `dot` of points [first, first + count). Gradients of points are `pitch` elements apart;
+// 0: all points share one gradient.
 template <class F, class T>
 HWY_NOINLINE void DotPoints(const PointTile<F>& tile, int64_t first, int64_t count, const T* grad,
                             int64_t pitch, const Taps<const T>& taps, int64_t channels) {
@@ -334,10 +334,10 @@ HWY_NOINLINE void DotPoints(const PointTile<F>& tile, int64_t first, int64_t cou
   each(std::integral_constant<int, 16>());
 }
 
-// From the dot products of points i and on, a vector of them: the samples of gradOutput (the
-// gradients of the points' weights) replace attention. Calls store(of_x times the samples' slopes
-// along x, the same for y). All are 0 for points that contribute nothing, and NaN for points that
-// are NaN.
+// Turns dot products of a vector of points, from point i on, into gradients. `attention` gets the
+// gradients of the points' weights, which are samples of gradOutput. Calls store(of_x times slopes
+// of the samples along x, of_y times slopes along y). Gradients are 0 for points that contribute
+// nothing, and NaN for NaN points.
 template <class F, class Store, class VP = hn::Vec<PointVector<F>>>
 HWY_INLINE void FinishPoints(const PointTile<F>& tile, int64_t i, VP of_x, VP of_y,
                              const Store& store) {
@@ -372,7 +372,7 @@ HWY_INLINE void FinishPoints(const PointTile<F>& tile, int64_t i, VP of_x, VP of
 
 // ---- gradients of keys --------------------------------------------------------------------------
 
-// kVectors vectors of channels from channel c on, the last of `last` lanes.
+// Adds points to kVectors vectors of channels from c on; the last vector has `last` lanes.
 template <int kVectors, class F, class T>
 HWY_INLINE void AddBlock(const PointTile<F>& tile, int64_t first, int64_t count,
                          const T* HWY_RESTRICT grad, int64_t last, const Taps<F>& taps, int64_t c) {
@@ -409,7 +409,7 @@ HWY_INLINE void AddBlock(const PointTile<F>& tile, int64_t first, int64_t count,
   }
 }
 
-// Adds what points [first, first + count), which share their gradient, give to some channels.
+// Adds points [first, first + count), which share one gradient, to some channels of their keys.
 template <class F, class T>
 void AddPoints(const PointTile<F>& tile, int64_t first, int64_t count, const T* grad,
                const Taps<F>& taps, int64_t channels) {
@@ -419,8 +419,8 @@ void AddPoints(const PointTile<F>& tile, int64_t first, int64_t count, const T* 
   ForVectors(SumTag<F>(), channels, add);
 }
 
-// The same for points with a gradient each: `rows` rows of `count` points. row_step and step are
-// distances of rows and points in the tile, grad_row and grad_step distances among the gradients.
+// The same for `rows` rows of `count` points with a gradient each. row_step and step: distances of
+// rows and points in the tile. grad_row and grad_step: the same of their gradients.
 struct PointGrid {
   int64_t first, rows, count;
   int64_t row_step, step;

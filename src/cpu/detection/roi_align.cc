@@ -1,7 +1,7 @@
-// RoiAlign and its gradient, for every instruction set. The lanes of a vector are channels.
-// Averages of upright rois: each column of a roi is summed along H, then the columns of each bin
-// along W; the gradient does this backwards. Along W and H, taps come from tables that all channels
-// share.
+// RoiAlign and its gradient, compiled for every instruction set. Lanes of a vector are channels.
+// Averages of upright rois: sums along H make the columns of a roi; sums of these along W make the
+// bins. The gradient takes these steps backwards. Tables have the taps along W and H, which all
+// channels share.
 
 #include <algorithm>
 #include <cstdint>
@@ -31,13 +31,13 @@ namespace {
 
 using Params = ops::RoiAlignParams;
 
-// Pixels whose channels lie side by side.
+// Pixels with adjacent channels.
 template <class S>
 struct Pixels {
-  S* first;     // of row 0, column 0
+  S* first;     // element (0, 0) of the image
   int64_t row;  // strides
   int64_t column;
-  bool padded = false;  // to whole vectors
+  bool padded = false;  // pixels are padded to whole vectors
 };
 
 template <class T>
@@ -69,7 +69,7 @@ class RoiAlign {
   struct Task {
     int64_t image;
     int64_t channel, channels;
-    int64_t first, last;  // forward: rois; backward: rows
+    int64_t first, last;  // rois (forward) or rows (backward)
     int slot;
   };
 
@@ -94,9 +94,9 @@ class RoiAlign {
     return PlanarAt<E>(p_.image, task.image, task.channel, y, x, task.channels, count);
   }
 
-  // The part of its image that a task's rois read: columns between two, and single rows.
+  // Pixels of the image that a task's rois read: columns [left, right) of the rows in `rows`.
   struct Named {
-    int64_t left, right;  // right is not one of them
+    int64_t left, right;  // right is behind the last one
     uint8_t* rows;
     bool empty() const { return right <= left; }
   };
@@ -151,7 +151,7 @@ class RoiAlign {
     }
   }
 
-  // Along H: a vector for each column of the roi.
+  // Sums along H: a vector for each column of the roi.
   template <class S>
   HWY_NOINLINE void SumColumns(const Task& task, const RoiTable<F>& table, int64_t ph,
                                Pixels<const S> pixels, F* HWY_RESTRICT row) const {
@@ -201,7 +201,7 @@ class RoiAlign {
     while (k < columns) sum(std::integral_constant<size_t, 1>(), some);
   }
 
-  // Along W: a vector for each bin of a row.
+  // Sums along W: a vector for each bin of a row.
   HWY_NOINLINE void PoolRow(const RoiTable<F>& table, bool named, const F* HWY_RESTRICT row,
                             F* HWY_RESTRICT to) const {
     const D d;
@@ -232,7 +232,7 @@ class RoiAlign {
 
   // ---- the gradient -----------------------------------------------------------------------------
 
-  // Computes the gradient of a task's rows and channels. Rois add to it in ascending order.
+  // Computes the gradient in a task's rows and channels. Rois are added in ascending order.
   void SumStrip(const Task& task) const {
     const Named named = NamedBy(task, 0, p_.rois);
     F* const slab = At(g_.slab, task);
@@ -251,7 +251,7 @@ class RoiAlign {
     }
   }
 
-  // The pixels of the task that no roi names.
+  // Writes zeros to the task's pixels that no roi names.
   void ClearRest(const Task& task, const Named& named) const {
     int64_t from = task.first * p_.width;
     const auto clear = [&](int64_t to) {
@@ -282,14 +282,14 @@ class RoiAlign {
     }
   }
 
-  // Whether rows [first, last) of a roi's bins add to the task's rows.
+  // Whether rows [first, last) of a roi's bins have taps in the task's rows.
   bool Touches(const Task& task, const RoiTable<F>& table, int64_t first, int64_t last) const {
     const int32_t begin = table.y_begin[first], end = table.y_begin[last];
     return std::any_of(table.y + begin, table.y + end,
                        [&](int32_t y) { return y >= task.first && y < task.last; });
   }
 
-  // Along W: from the bins of a row to the roi's columns.
+  // Along W: adds the gradients of a row of bins to the columns of the roi.
   HWY_NOINLINE void SpreadRow(const RoiTable<F>& table, const F* HWY_RESTRICT bins,
                               F* HWY_RESTRICT row) const {
     const D d;
@@ -304,7 +304,7 @@ class RoiAlign {
     }
   }
 
-  // Along H: from the roi's columns to the image.
+  // Along H: adds the columns of the roi to the rows of the image.
   HWY_NOINLINE void AddRow(const Task& task, const RoiTable<F>& table, int64_t ph,
                            const F* HWY_RESTRICT row, Pixels<F> sums) const {
     const D d;

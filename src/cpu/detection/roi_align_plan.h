@@ -1,9 +1,9 @@
-// Which calls of RoiAlign the kernels serve, how they cut the work, and the tables of a roi.
+// Kernel plan of RoiAlign: which calls the kernels serve, how they cut work, and a roi's tables.
 //
-// Averages of upright rois: a task has some channels of an image, as many as a vector has lanes,
-// and takes the image's rois one after the other (forward: a part of the rois; backward: all rois,
-// on a strip of rows). Maxima and rotated rois: a task of the function has one roi; a task of the
-// gradient has some channels and all rois.
+// Averages of upright rois: a task has an image and as many of its channels as a vector has
+// lanes. It takes rois one by one: some of them (forward), or all of them on a strip of rows
+// (backward). Maxima and rotated rois: a task has one roi (forward), or some channels and all
+// rois (backward).
 #ifndef PORTACL_CPU_DETECTION_ROI_ALIGN_PLAN_H_
 #define PORTACL_CPU_DETECTION_ROI_ALIGN_PLAN_H_
 
@@ -26,41 +26,41 @@ namespace portacl::cpu {
 
 struct RoiAlignGeometry {
   int slots = 1;       // threads that may work at a time
-  int64_t blocks = 0;  // of channels
-  int64_t parts = 1;   // forward: of rois; backward: strips of rows
-  int64_t y_taps = 0;  // that all bins of a roi have at most, along H
-  int64_t x_taps = 0;  // the same along W
-  Part tables;         // a RoiTable for each roi
-  Part numbers;        // for each slot, as the following: room to make a table
-  Part rows;           // which rows are named
-  Part slab;           // a copy of the task's channels, side by side (backward: their sums)
+  int64_t blocks = 0;  // blocks of channels
+  int64_t parts = 1;   // parts of the rois (forward) or strips of rows (backward)
+  int64_t y_taps = 0;  // most taps along H of all bins of a roi
+  int64_t x_taps = 0;  // most taps along W
+  Part tables;         // for each roi: a RoiTable
+  Part numbers;        // for each slot, as all parts below: memory to make a table
+  Part rows;           // flags of named rows
+  Part slab;           // the task's channels of the image, as pixels (backward: their sums)
   Part row;            // a row of a roi's columns
-  Part tile;           // the bins of a roi
+  Part tile;           // bins of a roi
 };
 
 struct RoiPointsGeometry {
   int slots = 1;
-  int64_t pixel = 0;   // elements from a pixel, or a bin, to the next
-  bool copies = true;  // the images; else all channels of a pixel lie side by side
+  int64_t pixel = 0;   // elements from pixel to pixel, and from bin to bin
+  bool copies = true;  // images are copied; else the channels of a pixel must be adjacent
   int64_t part = 0;    // channels of an owner of sums
   int64_t strips = 1;  // owners of a channel: each has some rows
-  Part image;          // the pixels of an image
-  Part sums;           // of the image's gradient
-  Part zeros;          // a pixel
-  Part points;         // for each slot, as the following
-  Part tile;           // the bins of a roi
-  Part winners;        // for each channel: its maximum, the point's number, its keys and weights
-  Part outside;        // a pixel for sums that other owners add
+  Part image;          // pixels of an image
+  Part sums;           // sums of the image's gradient
+  Part zeros;          // a pixel of zeros
+  Part points;         // for each slot, as all parts below
+  Part tile;           // bins of a roi
+  Part winners;        // for each channel: maximum, and its point's number, keys, weights
+  Part outside;        // a pixel for sums of other owners
 };
 
 struct RoiAlignPlan : base::PathPlan<RoiAlignGeometry, RoiPointsGeometry> {};
 
-inline constexpr int64_t kMostRoiBytes = int64_t{1} << 30;  // of a part of the workspace
+inline constexpr int64_t kMostRoiBytes = int64_t{1} << 30;  // most bytes of a part of the workspace
 inline constexpr int64_t kRoiPointRoom = 128;               // points that are listed at a time
-inline constexpr int64_t kTableLine = 64;                   // before the arrays of a roi's table
+inline constexpr int64_t kTableLine = 64;                   // bytes before the arrays of a table
 
-// The largest number of taps that the bins of an axis list. A sample has two taps. Without a fixed
-// number of samples, bins lie side by side, and their samples are at most one element apart.
+// Most taps in the lists of an axis' bins. A sample has two taps. If the number of samples is not
+// fixed, bins are adjacent, and samples are at most one element apart.
 inline int64_t MostTaps(int64_t bins, int64_t samples, int64_t extent) {
   if (samples == 0) return extent + 3 * bins;
   return bins * std::min(2 * samples, extent);
@@ -73,13 +73,13 @@ inline int64_t TableBytes(const ops::RoiAlignParams& p, const RoiAlignGeometry& 
 }
 
 inline int SlotsOf(const ops::RoiAlignParams& p) {
-  constexpr int64_t kGrain = 1 << 16;  // outputs times rows of taps worth a second thread
+  constexpr int64_t kGrain = 1 << 16;  // outputs times rows of taps that are worth a second thread
   const int64_t work =
       base::SaturatedProduct({p.rois, p.channels, p.pooled_height, p.pooled_width});
   return work < kGrain ? 1 : runtime::NumThreads();
 }
 
-// Parts of an image's block of channels: enough for all slots.
+// Returns the parts of an image's block of channels: enough parts for all slots.
 inline int64_t PartsOf(const ops::RoiAlignParams& p, const RoiAlignGeometry& g) {
   if (g.slots <= 1) return 1;
   const int64_t most = p.backward ? p.height : std::max<int64_t>(p.rois, 1);
@@ -87,8 +87,8 @@ inline int64_t PartsOf(const ops::RoiAlignParams& p, const RoiAlignGeometry& g) 
 }
 
 // Cuts the sums of a gradient into some owners for each slot. An owner of rows lists the points of
-// all bins that touch its rows. To cut rows costs less than to cut channels, unless an owner has so
-// few rows that a bin has many owners.
+// all bins that touch its rows. Cutting rows costs less than cutting channels, unless owners have
+// so few rows that a bin has many owners.
 inline void CutSums(const ops::RoiAlignParams& p, int64_t block, RoiPointsGeometry* g) {
   constexpr int64_t kOwners = 3, kBlocks = 4, kFewestRows = 16;  // of a slot; of an owner
   if (g->slots <= 1) {
@@ -101,13 +101,13 @@ inline void CutSums(const ops::RoiAlignParams& p, int64_t block, RoiPointsGeomet
                                   base::DivideUp(p.height, kFewestRows));
 }
 
-// Maxima and rotated rois.
+// Makes the kernel plan for maxima and rotated rois.
 inline std::optional<RoiAlignPlan> PlanPoints(const ops::RoiAlignParams& p) {
   constexpr int64_t kBlock = 16;
   RoiAlignPlan plan;
   auto& g = plan.way.emplace<RoiPointsGeometry>();
-  constexpr int64_t kWinners = 10;                   // of RoiPointsPart: pixels
-  constexpr int64_t kMostCopies = int64_t{4} << 30;  // bytes: of the image and its sums
+  constexpr int64_t kWinners = 10;                   // pixels of `winners`
+  constexpr int64_t kMostCopies = int64_t{4} << 30;  // bytes of the image and its sums
   const int64_t pixels = base::SaturatedProduct({p.height, p.width});
   const int64_t bins = base::SaturatedProduct({p.pooled_height, p.pooled_width});
   if (pixels >= (1 << 30) || bins >= (1 << 30) || p.channels >= (1 << 30)) return std::nullopt;
@@ -137,8 +137,8 @@ inline std::optional<RoiAlignPlan> PlanPoints(const ops::RoiAlignParams& p) {
   return plan;
 }
 
-// `lanes`: channels that are computed together. Null if tables, slabs or copies would be too
-// large.
+// Makes the kernel plan. `lanes`: channels computed together. No plan if tables, slabs or copies
+// would be too large.
 inline std::optional<RoiAlignPlan> PlanRoiAlign(const ops::RoiAlignParams& p, int64_t lanes) {
   constexpr int64_t kMostExtent = 1 << 24;
   if (p.mode != ops::RoiAlignMode::kAverage || p.rotated) return PlanPoints(p);
@@ -160,7 +160,7 @@ inline std::optional<RoiAlignPlan> PlanRoiAlign(const ops::RoiAlignParams& p, in
   const int64_t tile = base::SaturatedProduct({p.pooled_height, p.pooled_width, vector});
   if (slab > kMostRoiBytes || tile > kMostRoiBytes || p.rois > kMostRoiBytes / table)
     return std::nullopt;
-  // Forward, a slot holds a whole plane: few threads work on a large one.
+  // Forward, each slot has a whole plane, so few threads work on a large plane.
   const int64_t extent = std::max(p.height, p.width);
   const int64_t row = std::min(g.x_taps, p.width) * vector;
   const int64_t slot = extent * (size + 4) + p.height + slab + row + tile;
@@ -177,8 +177,8 @@ inline std::optional<RoiAlignPlan> PlanRoiAlign(const ops::RoiAlignParams& p, in
   return plan;
 }
 
-// A roi's tables, in memory that the plan booked. Bin p of an axis has the taps [begin[p], begin[p
-// + 1]). The roi's columns are its taps along W, each once.
+// Tables of a roi, in memory that the plan booked. Bin p of an axis has the taps [begin[p], begin[p
+// + 1]). Columns of the roi: its taps along W, each once.
 template <class F>
 struct RoiTable {
   RoiTable(const ops::RoiAlignParams& p, const RoiAlignGeometry& g, void* memory)
@@ -194,7 +194,7 @@ struct RoiTable {
     x_weight = y_weight + g.y_taps;
   }
 
-  // `memory`: an element of F and an int32_t for each row or column of an image.
+  // Makes the tables. `memory`: an F and an int32_t for each row or column of an image.
   template <class T>
   void Make(const ops::RoiAlignParams& p, int64_t n, void* memory) {
     const ops::Roi<F> roi = ops::RoiAt<T>(p, n);
@@ -237,23 +237,23 @@ struct RoiTable {
   }
 
   struct Head {
-    int64_t image;  // -1: contributes nothing
+    int64_t image;  // -1: the roi contributes nothing
     int64_t columns;
     F count;  // samples of a bin
   };
   Head* head;
   int32_t* y_begin;
   int32_t* x_begin;
-  int32_t* y;       // of each tap along H: its row
-  int32_t* x;       // of each tap along W: the number of its column
-  int32_t* column;  // of each column: where it lies in the image, ascending
+  int32_t* y;       // for each tap along H: its row
+  int32_t* x;       // for each tap along W: number of its column
+  int32_t* column;  // for each column of the roi: column of the image, ascending
   F* y_weight;
   F* x_weight;
 };
 
 // ---- samples one by one -------------------------------------------------------------------------
 
-// Rows and columns of an image; bottom and right are not in it.
+// Rows [top, bottom) and columns [left, right) of an image.
 struct RoiBox {
   int64_t top, bottom, left, right;
   bool empty() const { return top >= bottom || left >= right; }
@@ -264,8 +264,8 @@ struct RoiBins {
   int64_t top, last_row, left, last_column;
 };
 
-// The most that a roi's bins read of its image. Each coordinate rises or falls along either axis,
-// so the samples at the ends lie outermost.
+// Returns a box with all pixels that the bins read. Each coordinate rises or falls along either
+// axis, so the samples at the ends lie outermost.
 template <class F>
 RoiBox BoxOf(const ops::RoiAlignParams& p, const ops::Roi<F>& roi, const RoiBins& bins) {
   const RoiBox whole{0, p.height, 0, p.width}, none{0, 0, 0, 0};
@@ -302,8 +302,8 @@ RoiBox BoxOf(const ops::RoiAlignParams& p, const ops::Roi<F>& roi) {
   return BoxOf(p, roi, {0, p.pooled_height - 1, 0, p.pooled_width - 1});
 }
 
-// Lists the samples of a bin and calls use(points in the list, whether they are the bin's first).
-// Each has four pixels, by their numbers in the image, and weights. A sample of key -1 is 0.
+// Lists the samples of a bin. Calls use(listed points, whether these are the bin's first). Each
+// sample has four pixels (numbers in the image) and weights. A sample with key -1 is 0.
 template <class F, class List, class Use>
 void ForRoiPoints(const ops::RoiAlignParams& p, const ops::Roi<F>& roi, int64_t ph, int64_t pw,
                   List list, const Use& use) {

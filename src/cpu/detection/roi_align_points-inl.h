@@ -1,5 +1,5 @@
-// RoiAlign's maxima, rotated rois and their gradients, sample by sample: a bin's samples are listed
-// once, for all channels. They read a copy of the image that has the channels side by side. Per
+// RoiAlign's maxima, rotated rois and their gradients, sample by sample: samples of a bin are
+// listed once for all channels. They are read from a copy of the image with adjacent channels. Per
 // target.
 #if defined(PORTACL_CPU_DETECTION_ROI_ALIGN_POINTS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef PORTACL_CPU_DETECTION_ROI_ALIGN_POINTS_INL_H_
@@ -29,7 +29,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace portacl::cpu::HWY_NAMESPACE {
 
-// Turns some channels of a roi's bins, as TurnPixels().
+// Copies some channels of a roi's bins to pixels or back, as TurnPixels() does.
 template <int L, class E, class F>
 void TurnBins(const ops::RoiAlignParams& p, int64_t n, int64_t channel, int64_t channels, F* tile,
               int64_t step) {
@@ -85,7 +85,7 @@ class RoiPoints {
   F* At(const Part& part, int slot = 0) const { return part.In<F>(workspace_, slot); }
   PointTile<F> Points(int slot) const { return {kRoiPointRoom, At(g_.points, slot)}; }
 
-  // Calls use(a bin's row, its column, its first channel in the tile) for all bins.
+  // Calls use(row, column, first channel in the tile) for all bins of a roi.
   template <class Use>
   void ForBinsOf(F* tile, const Use& use) const {
     for (int64_t ph = 0; ph < p_.pooled_height; ++ph) {
@@ -131,7 +131,7 @@ class RoiPoints {
     PoolFrom(image, Taps<const F>{At(g_.image), g_.pixel, At(g_.zeros)});
   }
 
-  // Rois of no image are done beside those of image 0.
+  // Computes the rois of an image. Rois without an image are computed with image 0.
   template <class S>
   void PoolFrom(int64_t image, const Taps<const S>& taps) const {
     runtime::ParallelForSlots(p_.rois, g_.slots, [&](int slot, int64_t n) {
@@ -161,8 +161,8 @@ class RoiPoints {
     }
   }
 
-  // The maxima of listed points and, unless these are the first ones, of the values in `most`.
-  // `winner`, unless null, gets the numbers of the maxima's points, and -1 where `most` stays.
+  // Finds the maxima of listed points and, unless `first`, of the values in `most`. `winner` (may
+  // be null) gets the numbers of the points with the maxima; -1 where `most` stays.
   template <class S>
   void FindMaxima(const PointTile<F>& points, int64_t count, bool first, const Taps<const S>& taps,
                   int64_t channels, F* most, Index* winner) const {
@@ -210,14 +210,14 @@ class RoiPoints {
     hn::StoreU(most, d, to + c);
     if (winner != nullptr) hn::StoreU(number, di, winner + c);
   }
-  // NaN is the largest; of equal ones, the first.
+  // Returns the larger value. NaN is the largest; of equal values, the first one wins.
   static HWY_INLINE V Larger(V first, V second) {
     return hn::IfThenElse(hn::Or(hn::Gt(second, first), hn::IsNaN(second)), second, first);
   }
 
   // ---- the gradient -----------------------------------------------------------------------------
 
-  // Some channels of some rows: all rois add to them in order.
+  // Owner of some channels in some rows. All rois are added to these in order.
   struct Owner {
     int64_t first, last;  // channels
     int64_t top, bottom;
@@ -291,7 +291,7 @@ class RoiPoints {
     return key >= owner.top * p_.width && key < owner.bottom * p_.width;
   }
 
-  // Adds to the corners of a bin's largest samples, each channel to its own.
+  // Adds a bin's gradient to the corners of its largest sample, for each channel by itself.
   void AddMaxima(const Roi& roi, int64_t ph, int64_t pw, int slot, const Owner& owner,
                  const F* grad) const {
     const PointTile<F> points = Points(slot);
