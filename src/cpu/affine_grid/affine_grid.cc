@@ -202,7 +202,7 @@ class AffineGrid {
     for (; at + lanes <= count_; at += kPeriod) {
       add(hn::LoadU(d, x_ + at), LoadWide(d, row.points + at));
     }
-    if (at < count_) {  // zeros change no sum: a row's -0 is lost where rows are added to +0
+    if (at < count_) {  // zeros change no sum: -0 of a row is lost, because rows are added to +0
       const auto left = static_cast<size_t>(count_ - at);
       add(LoadFirst(d, x_ + at, left), LoadWideFirst(d, row.points + at, left));
     }

@@ -121,8 +121,8 @@ struct Taps {
   T* outside;     // read or written for a tap outside
 };
 
-// Locates a vector of points at pixel coordinates (x, y) of images with height x width pixels, and
-// writes it from point i of the tile on. Pixel 0 is key `start`. NaN as width: no pixels.
+// Locates a vector of points at pixel coordinates (x, y) of images with height x width pixels.
+// Writes it from point i of the tile on. Pixel 0 is key `start`. NaN as width: no pixels.
 template <class F, class V = hn::Vec<PointVector<F>>>
 HWY_INLINE void LocateAt(const PointTile<F>& tile, int64_t i, V x, V y, V height, V width,
                          V start) {

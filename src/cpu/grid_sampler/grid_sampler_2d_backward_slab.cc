@@ -575,8 +575,8 @@ class Backward {
     if (g_.by_image) {
       for (int64_t at = 0; at < blocks; ++at) run_block(static_cast<int>(images.scratch), at);
     } else if (blocks % g_.slots == 0) {
-      // On a random grid, gridGrad sums of different strips share cache lines, and threads in
-      // different strips of a block would take the lines from each other.
+      // On a random grid, gridGrad sums of different strips share cache lines. Threads in different
+      // strips of a block would take these lines from each other.
       runtime::ParallelForSlots(blocks, g_.slots, run_block);
     } else {
       runtime::ParallelForSlots(blocks * g_.strips, g_.slots, [&](int slot, int64_t i) {

@@ -37,7 +37,7 @@ struct PointRule {
   bool bicubic;
   bool replaces_outside;
   double fill;           // value of taps outside the image, and of points without taps
-  double outside_value;  // value of points outside the grid's range, if replaces_outside
+  double outside_value;  // value of points outside the image, if replaces_outside
 
   // Whether padding clips coordinates: to the image (border) or to a frame around it (zeros).
   bool clips() const {
@@ -288,7 +288,7 @@ inline bool JoiningPays(const ops::GridSampler2DShape& s) {
 // At most so many float sums of a 16-bit type are kept before they are rounded.
 inline constexpr int64_t kStagedElements = 8192;
 
-// How many whole images one channel's kStagedElements sums hold; 0 if an image is too large.
+// How many whole images a batch and kStagedElements sums of a channel hold; 0: not even one.
 inline int64_t StagedImages(const ops::GridSampler2DShape& s) {
   return std::min(kJoinedBatch / (s.oh * s.ow), kStagedElements / (s.h * s.w));
 }

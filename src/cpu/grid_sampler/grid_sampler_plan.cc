@@ -102,7 +102,7 @@ std::optional<GridSampler2DPlan> PlanSlab(const ops::GridSampler2DParams& p,
   g.blocks = CutChannels(s.c);
   g.by_image = ByImage(s, threads);
   g.pitch = s.w + 2;
-  g.slab_rows = s.h + 3;  // two of nowhere above, one below
+  g.slab_rows = s.h + 3;  // two rows outside above, one below
   const int64_t tasks = g.by_image ? s.n : g.blocks.count;
   g.slabs = static_cast<int>(std::min<int64_t>(threads, tasks));
   const int64_t compute = s.dtype == base::DType::kDouble ? 8 : 4;

@@ -77,19 +77,19 @@ inline constexpr int64_t kFetchAhead = 32;
 //
 //   slab[slots]                              one per running (image, block, strip)
 //   image scratch[by_image ? slots : images]:
-//     x, y                                   padded coordinates of the points, in one of two
-//                                            orders: their own, or lists by strip
+//     x, y                                   coordinates of the points after padding, in one of two
+//                                            orders: by point, or by the strips' lists
 //     index                                  strips > 1, in one of two layouts:
 //                                              numbers of the points in the lists
 //                                              first and last strip of each group of kGroup points,
 //                                              then the lists of groups: they need at most
 //                                              4 * groups + 34 of the 2 * points + 48 entries
 //                                              (see CountGroups)
-//     cursor[chunks + 1][strips]             strips > 1: where a chunk goes in each list, and the
-//                                            lists' ends
-//     partial[blocks][partial_points][2]     gridGrad sums of each block: of the points, and
-//                                            kForeignPoints for each slot that nobody reads
-//     gathered[group_blocks][points][L]      gradOutput by points, for random grids (may be absent)
+//     cursor[chunks + 1][strips]             strips > 1: where the entries of a chunk begin in each
+//                                            list, then the ends of the lists
+//     partial[blocks][partial_points][2]     gridGrad sums of each block: of the points, then
+//                                            kForeignPoints unused ones for each slot
+//     gathered[group_blocks][points][L]      gradOutput point by point, for random grids (optional)
 struct SlabGeometry {
   int64_t points;
   ChannelBlocks blocks;
@@ -184,8 +184,8 @@ struct JoinedGeometry {
 struct GridSampler2DBackwardPlan : base::PathPlan<SlabGeometry, PaddedGeometry, PointGathers,
                                                   OwnedParts, PackedGeometry, JoinedGeometry> {
   static constexpr std::array kPaths = {"direct", "joined", "padded", "owned", "packed", "slab"};
-  // "gathered": slabs, and gradOutput sorted by points. A call that leaves out "joined" does not
-  // join the points of other paths either.
+  // "gathered": slabs, and gradOutput in `gathered`. A call that leaves out "joined" does not join
+  // the points of other paths either.
   static constexpr std::array kVariants = {"gathered"};
 };
 

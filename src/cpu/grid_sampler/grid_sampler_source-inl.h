@@ -518,7 +518,7 @@ struct TapSource {
     const VI one = hn::Set(di, 1);
     const auto nearest = [&](VI at, int32_t last)
                              HWY_ATTR { return hn::Min(hn::Max(at, zero), hn::Set(di, last)); };
-    // Far away the index is one of the least or greatest: outside as well.
+    // A coordinate far away gets the least or greatest index, which is outside as well.
     const VI column = ToIndex(d, hn::Floor(point.x));
     const VI row = ToIndex(d, hn::Floor(point.y));
     const VI pair = nearest(column, std::max(size.width - 2, 0));

@@ -589,7 +589,7 @@ HWY_INLINE V GatherCubicTap(const Source& source, const T* channel, const Group&
 template <class Source, class VI = typename Source::VI>
 HWY_INLINE VI PairOf(const Source& source, VI column, VI next) {
   const typename Source::DI di;
-  const hn::RebindToUnsigned<typename Source::DI> du;  // its greatest value is -1
+  const hn::RebindToUnsigned<typename Source::DI> du;  // -1 is its greatest value
   const VI lower = hn::BitCast(di, hn::Min(hn::BitCast(du, column), hn::BitCast(du, next)));
   return hn::Min(hn::Max(lower, hn::Zero(di)), hn::Set(di, source.size.width - 2));
 }

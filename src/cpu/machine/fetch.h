@@ -9,7 +9,7 @@
 namespace portacl::cpu {
 
 // For every page that starts in the n elements at `from`, fetches the first lines of the page four
-// pages ahead. Hardware prefetchers stop at the end of a (physical) page of 4 KiB, so the program
+// pages ahead. Hardware prefetchers stop at the end of a (physical) page of 4 KiB. So the program
 // would wait for the first lines and the address translation. Fetching behind a tensor does no
 // harm. Always inline: GCC drops calls of a function that only fetches, because it thinks the
 // function has no effect.

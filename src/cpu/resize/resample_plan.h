@@ -115,7 +115,7 @@ struct ResampleRing {
 template <class F>
 int64_t FindUsed(const ResampleTaps<F>& taps, int64_t channels, int64_t* used, int64_t* place) {
   int64_t* const first_used = used;
-  int64_t next = 0, gaps = 0;  // behind the last source with taps; sources without taps before it
+  int64_t next = 0, gaps = 0;  // end of the sources with taps; sources without taps before it
   for (int64_t o = 0, k = 0; o < taps.to; o += channels) {
     const int64_t end = taps.start[o + 1];
     if (k == end) continue;
@@ -320,7 +320,7 @@ struct ResampleKernelPlan {
   bool clears = false;      // backward: rows without sources become +0
   bool short_rows = false;  // rows of few vectors: one loop sums all along H
   bool stream = false;      // results go past the caches
-  // How rows that W makes go past the caches. lines: whole lines; those at the edges are put
+  // How rows that W makes go past the caches. lines: whole lines; lines at the edges are put
   // together in scratch. staged: whole rows, copied from scratch.
   bool lines = false, staged = false;
   bool fetch = false;  // the source is larger than L2: fetch it ahead
