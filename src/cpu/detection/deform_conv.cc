@@ -354,7 +354,7 @@ class DeformConv {
     });
   }
 
-  // Reads gradients of outputs from o on, by positions and by outputs. Adds them to the bias' sums.
+  // Reads gradients of outputs from o on to `output` and `turned`; adds them to the bias' sums.
   void ReadGradOutput(const Tile& tile, int64_t o) const {
     const int64_t count = std::min(kBlock, p_.out_channels - o);
     ForPositions(p_.grad_output, tile, o, count, [&](int64_t j, const Planar<const T>& from) {

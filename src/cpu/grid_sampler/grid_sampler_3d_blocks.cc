@@ -327,7 +327,7 @@ class BlockSampling {
   BlockVoxels<F> voxels_;
 };
 
-// With one slot, the loops over a volume run on all threads. With more slots, on one thread each.
+// Samples all volumes. One slot: loops over a volume use all threads; more slots: one thread each.
 template <class T, Interpolation kInterpolation>
 void RunVolumes(const Params& p, const SampledBlocks& plan, void* workspace) {
   runtime::ParallelForSlots(p.shape.n, plan.slots, [&](int slot, int64_t n) {
@@ -638,7 +638,7 @@ const base::ComputeType<T>* RunVolume(const BackwardParams& p, const SummedBlock
 
 }  // namespace
 
-// With one slot, the loops over a volume run on all threads. With more slots, on one thread each.
+// Samples all volumes. One slot: loops over a volume use all threads; more slots: one thread each.
 template <class T>
 void RunElements(const Params& p, const SampledBlocks& plan, void* workspace) {
   if (p.shape.interpolation == Interpolation::kBicubic) {
@@ -649,7 +649,7 @@ void RunElements(const Params& p, const SampledBlocks& plan, void* workspace) {
 }
 PORTACL_PATH_OF_ELEMENTS(Params, SampledBlocks)
 
-// With one slot, the loops over a volume run on all threads. With more slots, on one thread each.
+// Computes both gradients. One slot: loops over a volume use all threads; more slots: one each.
 template <class T>
 void RunElements(const BackwardParams& p, const SummedBlocks& plan, void* workspace) {
   runtime::ParallelForSlots(p.shape.n, plan.slots, [&](int slot, int64_t n) {

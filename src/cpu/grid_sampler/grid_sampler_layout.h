@@ -454,7 +454,7 @@ inline int BlockSlots(const ops::GridSampler3DShape& s, const PointChunks& chunk
 }
 
 // A slab and its points, in ascending order. A row has `pitch` cells: one for each pixel and one
-// more on both sides. A cell has a block's channels. Row r is row first_row + r - 2 of the image.
+// more on each side. A cell has a block's channels. Row r is row first_row + r - 2 of the image.
 // Rows 0 and 1 and the cells at the sides serve taps outside the image.
 template <class F>
 struct SlabPoints {

@@ -267,8 +267,8 @@ HWY_INLINE hn::Mask<D> AreReplaced(D d, const Geometry& geometry, const Axes<V>&
   return replaced;
 }
 
-// Turns grid coordinates into padded coordinates and computes slopes. Points without taps get
-// kNowhere; `infinite` names usable ones: infinite, replaced, or in a constant.
+// Turns grid coordinates into padded coordinates, and computes slopes. Points without taps get
+// kNowhere. `infinite` gets such points if their value is defined, else `unusable` gets them.
 template <class D, class Geometry, class V = hn::Vec<D>, class M = hn::Mask<D>>
 HWY_INLINE void LocatePoints(D d, const Geometry& geometry, const Axes<V>& at, const Axes<V>& slope,
                              M& unusable, M& infinite) {

@@ -450,7 +450,7 @@ HWY_INLINE bool PlaceCubic(const Geometry& geometry, const Axes<V>& at, size_t i
   return WeighCubic<kSlopes>(geometry, at, i, group);
 }
 
-// Returns not 0 in lanes with four neighbours on one axis, all inside. Lanes start at place i.
+// Returns -1 in lanes with four adjacent indices on the axis, all inside; else 0. Reads from i on.
 template <class F, class VI = hn::Vec<IndexTag<PointTag<F>>>>
 HWY_INLINE VI AreAdjacent(const int32_t (*index)[kGroup], size_t i) {
   const IndexTag<PointTag<F>> di;

@@ -97,7 +97,7 @@ const Machine* ForcedMachine() { return nullptr; }
 
 }  // namespace
 
-// Returns the machine that plans are made for instead of the real one; null if there is none.
+// Returns the machine that tests plan for; null if plans are for the real machine.
 static const Machine* OtherMachine() {
   return machine_for_tests != nullptr ? machine_for_tests : ForcedMachine();
 }

@@ -74,8 +74,8 @@ struct AdaptiveAvgPoolPlan : base::PathPlan<AdaptiveAvgPoolGeometry> {};
 inline constexpr int64_t kPoolChunk = 4096;
 inline constexpr int64_t kPoolVectors = 8;
 
-// Makes the kernel plan. `lanes`: of a vector. No plan if too few lanes would be used, tables would
-// be too large, or float32 could not hold the sums of bytes.
+// Makes the kernel plan. `lanes`: lanes of a vector. No plan if too few lanes would be used, tables
+// would be too large, or float32 could not hold the sums of bytes.
 std::optional<AdaptiveAvgPoolPlan> PlanAdaptiveAvgPool(const ops::AdaptiveAvgPoolParams& params,
                                                        int64_t lanes);
 

@@ -98,7 +98,7 @@ ResampleRuns RunsOf(const RunCount& count, const std::vector<int64_t>& slices, i
   return runs;
 }
 
-// Tables of a plane that use only a part of its sources, its destinations or both; their places.
+// The used part of a plane (of its sources, destinations or both): its tables and its places.
 template <class F>
 struct UsedPlane {
   UsedPlane(const ResampleKernelPlan<F>& plan, bool from, bool to) : taps{plan.d, plan.h, plan.w} {
