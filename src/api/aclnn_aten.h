@@ -15,7 +15,7 @@ namespace portacl::api {
 
 // An argument of the caller. The parameter's kind says which member is set.
 union Given {
-  const void* handle = nullptr;
+  const void* handle;
   int64_t integer;
   double number;
 

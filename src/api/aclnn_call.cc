@@ -166,7 +166,7 @@ Status FindExecutor(const Refusals& refusals, const aclOpExecutor* handle,
                            "serves one execution), destroyed, or never created");
   }
   const char* const maker = (*found)->plan().op();
-  if (std::strcmp(maker, refusals.op()) == 0) return {};
+  if (maker == refusals.op() || std::strcmp(maker, refusals.op()) == 0) return {};
   return refusals.Refuse(Rule::kOther, "executor was made by {}GetWorkspaceSize", maker);
 }
 

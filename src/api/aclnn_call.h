@@ -58,35 +58,32 @@ class ArgumentReader {
   ArgumentReader(const ArgumentReader&) = delete;
   ArgumentReader& operator=(const ArgumentReader&) = delete;
 
-  void Add(const aclTensor* tensor) {
-    given_[call_.size()] = tensor;
-    call_.Add(arguments_.Tensor(name(), tensor));
-  }
-  void Add(const aclIntArray* values) {
-    given_[call_.size()] = values;
-    call_.Add(arguments_.Ints(name(), values));
-  }
-  void Add(const aclFloatArray* values) { call_.Add(arguments_.Floats(name(), values)); }
-  void Add(const aclBoolArray* values) { call_.Add(arguments_.Bools(name(), values)); }
-  void Add(const char* word) { call_.Add(word); }
-  void Add(double value) { call_.Add(value); }
-  void Add(float value) { call_.Add(double{value}); }
-  void Add(int64_t value) { call_.Add(value); }
-  void Add(int32_t value) { call_.Add(int64_t{value}); }
-  void Add(bool value) { call_.Add(int64_t{value ? 1 : 0}); }
+  void Add(const aclTensor* tensor) { Add(tensor, arguments_.Tensor(name(), tensor)); }
+  void Add(const aclIntArray* values) { Add(values, arguments_.Ints(name(), values)); }
+  void Add(const aclFloatArray* values) { Add(values, arguments_.Floats(name(), values)); }
+  void Add(const aclBoolArray* values) { Add(values, arguments_.Bools(name(), values)); }
+  void Add(const char* word) { Add(word, word); }
+  void Add(double value) { Add(value, value); }
+  void Add(float value) { Add(double{value}); }
+  void Add(int64_t value) { Add(value, value); }
+  void Add(int32_t value) { Add(int64_t{value}); }
+  void Add(bool value) { Add(int64_t{value ? 1 : 0}); }
 
   // Plans the call. If the operator refuses it because of a data type or rank, PyTorch's kernels
   // may compute it.
   base::Status Plan(bool has_workspace_size, bool has_executor, ops::PlannedCall* planned);
 
  private:
+  void Add(Given given, ops::Argument argument) {
+    given_[call_.size()] = given;
+    call_.Add(argument);
+  }
   const char* name() const { return call_.parameter(call_.size()).name; }
   bool HasOtherTensors() const;
 
   Arguments arguments_;
   ops::Call call_;
-  // Only tensors and lists: functions with other parameters have no row for PyTorch's kernels.
-  std::array<Given, ops::Signature::kMaxParameters> given_{};
+  std::array<Given, ops::Signature::kMaxParameters> given_;  // as many as the call has arguments
 };
 
 // A reference to a function that plans. PhaseOne() calls it before it returns. It is no

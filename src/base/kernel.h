@@ -49,7 +49,16 @@ class PathChoice {
   constexpr bool ByName() const { return !text_.empty() && text_.front() != '-'; }
   // Returns true if `name` is a path or variant behind a '-'.
   constexpr bool LeavesOut(std::string_view name) const {
-    if (ByName()) return false;
+    return !text_.empty() && !ByName() && Contains(name);
+  }
+  // Returns true if the kernel may take the path.
+  constexpr bool Allows(std::string_view path) const {
+    if (text_.empty()) return true;  // in almost all calls
+    return ByName() ? path == text_ : !Contains(path);
+  }
+
+ private:
+  [[gnu::noinline]] constexpr bool Contains(std::string_view name) const {
     for (std::string_view rest = text_; !rest.empty();) {
       rest.remove_prefix(1);  // '-'
       const size_t end = std::min(rest.find('-'), rest.size());
@@ -58,12 +67,7 @@ class PathChoice {
     }
     return false;
   }
-  // Returns true if the kernel may take the path.
-  constexpr bool Allows(std::string_view path) const {
-    return ByName() ? path == text_ : !LeavesOut(path);
-  }
 
- private:
   std::string_view text_;
 };
 
@@ -88,7 +92,7 @@ struct PathPlan {
   static constexpr std::array<const char*, 0> kVariants{};
   const char* path = "";
   uint64_t workspace_size = 0;
-  std::variant<Ways...> way{};
+  std::variant<Ways...> way;
 };
 
 // Makes a kernel of two functions:
@@ -141,7 +145,7 @@ class ReferenceIn {
   static std::optional<Plan> MakePlan(const Params& params, std::string_view) {
     const int64_t bytes = kBytes(params);
     if (bytes == INT64_MAX) return std::nullopt;
-    return Plan{.workspace_size = static_cast<uint64_t>(bytes)};
+    return Plan{.workspace_size = static_cast<uint64_t>(bytes), .way = {}};
   }
   static void RunPlan(const Params& params, const Plan&, void* workspace) {
     kRun(params, workspace);

@@ -52,7 +52,10 @@ int64_t FirstOutputOf(const NearestIndexRule& rule, int64_t i, int64_t out,
 }  // namespace
 
 NearestIndexRule::NearestIndexRule(int64_t in, int64_t out, double scale, Nearest rule)
-    : last_(in - 1), rule_(rule), in_float_(in <= kFloatIndices) {
+    : last_(in - 1),
+      in_float_(in <= kFloatIndices),
+      before_(rule == Nearest::kExact ? 0.5 : 0.0),
+      behind_(rule == Nearest::kCorners ? 0.5 : 0.0) {
   if (rule == Nearest::kFloor && (out == in || out == 2 * in)) {  // whatever the scale, as PyTorch
     in_float_ = false;
     ratio_ = out == in ? 1.0 : 0.5;
@@ -67,6 +70,7 @@ NearestIndexRule::NearestIndexRule(int64_t in, int64_t out, double scale, Neares
   }
   // Keeps a tiny scale's ratio finite: output 0 has a number, other outputs are outside.
   ratio_ = std::min(ratio_, static_cast<double>(std::numeric_limits<float>::max()));
+  quick_ = in_float_ && out <= kFloatIndices;
 }
 
 int64_t NearestIndexRule::operator()(int64_t o) const {
@@ -92,9 +96,14 @@ NearestTable::NearestTable(int64_t in, int64_t out, double scale, Nearest kind, 
   begin[0] = 0;
   // Looking at every output costs less than a search per input, unless there are many more outputs.
   if (out / 4 <= in) {
-    int64_t i = 1;
-    for (int64_t o = 0; o < out; ++o) {
-      for (const int64_t source = rule(o); i <= source; ++i) begin[i] = o;
+    int64_t i = 0;
+    double next = 0;  // i; not a number behind the last input, because places may be infinite
+    double number = 0;
+    for (int64_t o = 0; o < out; ++o, number += 1) {
+      for (const double at = rule.Position(o, number); at >= next;) {
+        begin[i++] = o;
+        next = i < in ? static_cast<double>(i) : std::numeric_limits<double>::quiet_NaN();
+      }
     }
     std::fill(begin + i, begin + in + 1, out);
   } else {

@@ -24,6 +24,14 @@ class NearestIndexRule {
   // The scale is neither negative nor NaN.
   NearestIndexRule(int64_t in, int64_t out, double scale, Nearest rule = Nearest::kExact);
   int64_t operator()(int64_t o) const;
+  // Returns the place of output o, not yet rounded down or limited. `number`: o as a double.
+  double Position(int64_t o) const { return Position(o, static_cast<double>(o)); }
+  double Position(int64_t o, double number) const {
+    const double middle = number + before_;
+    if (quick_) [[likely]]
+      return static_cast<double>(static_cast<float>(middle * ratio_)) + behind_;
+    return Rounded((before_ == 0 ? Rounded(o) : middle) * ratio_) + behind_;
+  }
   // Returns true if (*this)(o) >= i, for 0 <= i < in.
   bool Reaches(int64_t o, int64_t i) const { return Position(o) >= static_cast<double>(i); }
 
@@ -32,16 +40,11 @@ class NearestIndexRule {
   double Rounded(T value) const {
     return in_float_ ? static_cast<double>(static_cast<float>(value)) : static_cast<double>(value);
   }
-  double Position(int64_t o) const {
-    const double from = rule_ == Nearest::kExact ? static_cast<double>(o) + 0.5 : Rounded(o);
-    const double at = Rounded(from * ratio_);
-    return rule_ == Nearest::kCorners ? at + 0.5 : at;
-  }
-
   int64_t last_;
-  Nearest rule_;
   double ratio_;  // `in` elements per output
   bool in_float_;
+  bool quick_;              // floats hold all inputs and outputs
+  double before_, behind_;  // what is added before and after the multiplication
 };
 
 // Makes a NearestAxis and owns its table. If `place` is given, writes the in + 1 entries there.

@@ -43,14 +43,12 @@ enum class Form {
 };
 inline constexpr size_t kForms = 10;
 
-constexpr Form FormOf(Kind kind) {
-  constexpr Form kFormOf[] = {
+inline constexpr Form kFormOf[] = {
 #define PORTACL_KIND(Name, form, ...) Form::k##form,
-      PORTACL_KINDS(PORTACL_KIND)
+    PORTACL_KINDS(PORTACL_KIND)
 #undef PORTACL_KIND
-  };
-  return kFormOf[static_cast<size_t>(kind)];
-}
+};
+constexpr Form FormOf(Kind kind) { return kFormOf[static_cast<size_t>(kind)]; }
 
 constexpr bool IsRead(Kind kind) { return FormOf(kind) == Form::kRead; }
 constexpr bool IsWritten(Kind kind) { return FormOf(kind) == Form::kWritten; }
@@ -80,7 +78,9 @@ class Words {
     const std::string_view all = text;
     for (size_t begin = 0; begin < all.size();) {
       const size_t end = std::min(all.find(' ', begin), all.size());
-      values_[size_++] = ValueOf(all.substr(begin, end - begin));
+      const int32_t value = ValueOf(all.substr(begin, end - begin));
+      values_[size_++] = value;
+      bits_ |= uint64_t{1} << value;
       begin = end + 1;
     }
   }
@@ -89,7 +89,9 @@ class Words {
   constexpr size_t size() const { return size_; }
   constexpr const int32_t* begin() const { return values_.data(); }
   constexpr const int32_t* end() const { return values_.data() + size_; }
-  constexpr bool Has(int32_t value) const { return std::find(begin(), end(), value) != end(); }
+  constexpr bool Has(int32_t value) const {
+    return value >= 0 && value < 64 && (bits_ >> value & 1) != 0;
+  }
 
  private:
   static constexpr int32_t ValueOf(std::string_view word) {
@@ -102,6 +104,7 @@ class Words {
   const char* text_ = "";
   std::array<int32_t, 6> values_{};
   size_t size_ = 0;
+  uint64_t bits_ = 0;  // bit i: the value i is listed
 };
 using DTypeWords = Words<kDTypeNames>;
 using FormatWords = Words<kFormatNames>;

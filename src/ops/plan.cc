@@ -24,7 +24,7 @@ int64_t DenseElements(const base::TensorDesc& desc) {
   for (int i = desc.shape.rank(); i-- > 0;) {
     const int64_t extent = desc.shape[i];
     if (extent < 1 || (extent > 1 && desc.strides[i] != elements)) return 0;
-    if (!base::CheckedMul(elements, extent, &elements)) return 0;
+    if (__builtin_mul_overflow(elements, extent, &elements)) return 0;
   }
   return elements;
 }

@@ -62,7 +62,9 @@ class CallWords {
  private:
   void Add(const base::Dims& dims) {
     if (size_ + static_cast<size_t>(dims.rank()) > words_.size()) return GiveUp();
-    for (int i = 0; i < dims.rank(); ++i) words_[size_++] = dims[i];
+    int64_t* const to = words_.data() + size_;
+    for (int i = 0; i < dims.rank(); ++i) to[i] = dims[i];
+    size_ += static_cast<size_t>(dims.rank());
   }
   template <class T>
   using Wide = std::conditional_t<std::is_floating_point_v<T>, double, int64_t>;

@@ -109,7 +109,7 @@ inline base::Status CheckLeftOut(const Refusals& refusals, const ForcedKernel& f
 // Returns true if the kernel computes on a GPU. Only this kernel serves plans for a GPU.
 template <class Params>
 bool IsOnGpu(const base::Kernel<Params>& kernel) {
-  return std::strcmp(kernel.name, cuda::kKernelName) == 0;
+  return *kernel.name == *cuda::kKernelName && std::strcmp(kernel.name, cuda::kKernelName) == 0;
 }
 
 // Sets `label` to "avx512:x2", or to the kernel's name if the plan names no path.

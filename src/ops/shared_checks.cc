@@ -78,22 +78,22 @@ Status SharedChecks::Nulls() const {
 
 Status SharedChecks::DTypes() const {
   const DTypeWords& common = DTypesOf(call_.signature(), call_.surface());
+  const NamedTensor* other = nullptr;  // the first with another data type
   for (const NamedTensor& tensor : tensors()) {
     const DTypeWords& dtypes =
         tensor.parameter->dtypes == nullptr
             ? common
             : DTypesOf(call_.signature(), *tensor.parameter, call_.surface());
-    if (dtypes.Has(static_cast<int32_t>(tensor.desc->dtype))) continue;
-    return CheckDType(refusals_, dtypes, call_.surface(), tensor.name(), tensor.desc->dtype);
+    if (!dtypes.Has(static_cast<int32_t>(tensor.desc->dtype))) {
+      return CheckDType(refusals_, dtypes, call_.surface(), tensor.name(), tensor.desc->dtype);
+    }
+    if (other != nullptr || tensor.parameter->dtypes != nullptr) continue;
+    if (tensor.desc->dtype != reference_.desc->dtype) other = &tensor;
   }
-  for (const NamedTensor& tensor : tensors()) {
-    if (tensor.parameter->dtypes != nullptr) continue;
-    if (tensor.desc->dtype == reference_.desc->dtype) continue;
-    return refusals_.Refuse(Rule::kDType, "{} has dtype {}, but {} has {}: they must be equal",
-                            tensor.name(), base::DTypeName(tensor.desc->dtype), reference_.name(),
-                            base::DTypeName(reference_.desc->dtype));
-  }
-  return {};
+  if (other == nullptr) return {};
+  return refusals_.Refuse(Rule::kDType, "{} has dtype {}, but {} has {}: they must be equal",
+                          other->name(), base::DTypeName(other->desc->dtype), reference_.name(),
+                          base::DTypeName(reference_.desc->dtype));
 }
 
 Status SharedChecks::Ranks() const {
@@ -123,19 +123,19 @@ Status SharedChecks::Tensors() const {
 Status SharedChecks::Formats() const {
   if (call_.surface() == Surface::kNative) return {};
   const FormatWords& formats = FormatsOf(call_.signature());
+  const NamedTensor* other = nullptr;  // the first with another format
   for (const NamedTensor& tensor : tensors()) {
-    if (formats.Has(static_cast<int32_t>(tensor.desc->format))) continue;
-    return refusals_.Refuse(Rule::kFormat, "{} has format {}, but must be {}", tensor.name(),
-                            base::FormatName(tensor.desc->format), Choices(formats));
+    const base::Format format = tensor.desc->format;
+    if (!formats.Has(static_cast<int32_t>(format))) {
+      return refusals_.Refuse(Rule::kFormat, "{} has format {}, but must be {}", tensor.name(),
+                              base::FormatName(format), Choices(formats));
+    }
+    if (other == nullptr && format != reference_.desc->format) other = &tensor;
   }
-  if (call_.signature().traits.formats_may_differ) return {};
-  for (const NamedTensor& tensor : tensors()) {
-    if (tensor.desc->format == reference_.desc->format) continue;
-    return refusals_.Refuse(Rule::kFormat, "{} has format {}, but {} has {}: they must be equal",
-                            tensor.name(), base::FormatName(tensor.desc->format), reference_.name(),
-                            base::FormatName(reference_.desc->format));
-  }
-  return {};
+  if (other == nullptr || call_.signature().traits.formats_may_differ) return {};
+  return refusals_.Refuse(Rule::kFormat, "{} has format {}, but {} has {}: they must be equal",
+                          other->name(), base::FormatName(other->desc->format), reference_.name(),
+                          base::FormatName(reference_.desc->format));
 }
 
 Status SharedChecks::List(const Parameter& parameter, const std::vector<int64_t>& values) const {

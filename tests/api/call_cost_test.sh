@@ -24,10 +24,10 @@ while read -r call limit; do
   echo "$call: $each instructions a call, $limit at most"
   [ "$each" -le "$limit" ] || failed=1
 done <<'LIMITS'
-nearest 9010
-grid 14370
-bilinear 10990
-new_nearest 15770
-new_bilinear 22630
+nearest 8940
+grid 14300
+bilinear 10930
+new_nearest 15380
+new_bilinear 21950
 LIMITS
 exit $failed

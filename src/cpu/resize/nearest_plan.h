@@ -286,6 +286,7 @@ struct NearestBackwardTarget {
 };
 
 struct NearestBackwardKernelPlan {
+  NearestBackwardKernelPlan() {}  // "= default" would clear all of it first
   NearestBackwardPath path = NearestBackwardPath::kRatio;
   bool by_row = false;  // larger than the caches: reads strictly forward and fetches ahead
   bool stream = false;  // larger than the caches: writes past them
@@ -334,6 +335,7 @@ struct NearestBackwardKernelPlan {
 
 // "packed" is every path but "wide" with rows that are packed on the stack.
 struct NearestBackwardPlan : base::PathPlan<NearestBackwardKernelPlan> {
+  NearestBackwardPlan() {}  // as above
   static constexpr std::array kPaths = {
       "x1", "x2", "x3", "x4", "permute", "wide", "channels_last", "packed", "scatter"};
 };

@@ -19,26 +19,32 @@ bool DescribeGroup(const ResampleTaps<F>& w, int64_t o0, int64_t lanes, int64_t 
   group->to = std::max<int64_t>(0, std::min(o0, w.to - lanes));
   int64_t all = std::numeric_limits<int64_t>::max(), most = 0;
   bool run = true;
-  int64_t first = w.from, end = 0;
-  const int64_t o1 = std::min(group->to + lanes, w.to);
-  for (int64_t o = group->to, start = w.start[o]; o < o1; ++o) {
-    const int64_t* const source = w.source + start;
-    const int64_t count = w.start[o + 1] - start;
-    start += count;
-    all = std::min(all, count);
-    most = std::max(most, count);
-    if (count == 0) continue;
+  int64_t first = w.from, last = -1;
+  const auto add = [&](const int64_t* source, int64_t count) {
     first = std::min(first, source[0]);
-    end = std::max(end, source[count - 1] + 1);
+    last = std::max(last, source[count - 1]);
     // Sources have a gap between any two of them (flattened pixels), or no gaps.
     run = run && source[count - 1] - source[0] == count - 1 &&
-          (count == 1 || source[1] == source[0] + 1);
+          (count <= 2 || source[1] == source[0] + 1);
+  };
+  const int64_t o1 = std::min(group->to + lanes, w.to);
+  const int64_t* source = w.source + w.start[group->to];
+  const int64_t* const behind = w.source + w.start[o1];
+  const bool even = w.most > 0 && behind - source == w.most * (o1 - group->to);
+  if (even) all = most = w.most;
+  for (; even && source < behind; source += most) add(source, most);
+  for (int64_t o = group->to; !even && o < o1; ++o) {
+    const int64_t count = w.Count(o);
+    all = std::min(all, count);
+    most = std::max(most, count);
+    if (count > 0) add(source, count);
+    source += count;
   }
   group->all = all;
   group->most = most;
   group->run = run && all == most;
-  group->from = std::min({first, end, need - window});
-  return end - group->from <= window;
+  group->from = std::min({first, last + 1, need - window});
+  return last + 1 - group->from <= window;
 }
 
 // Returns how many vectors of places a group has.
@@ -50,22 +56,30 @@ int64_t IndicesOf(const ResampleGroup& group) {
 template <class F, class Index>
 void FillGroup(const ResampleTaps<F>& w, int64_t lanes, const ResampleGroup& group, Index* counts,
                Index* index, F* weight) {
-  const int64_t indices = IndicesOf(group);
-  if (group.all < group.most) {
+  const int64_t indices = IndicesOf(group), taps = group.most;
+  if (group.all == taps && group.to + lanes <= w.to) {
+    std::fill_n(counts, lanes, static_cast<Index>(taps));
+    const int64_t* const source = w.source + w.start[group.to];
+    const F* const weights = w.weight + w.start[group.to];
+    for (int64_t tap = 0, from = group.from; tap < taps; ++tap) {
+      for (int64_t k = tap; k < taps * lanes; k += taps) {
+        *weight++ = weights[k];
+        if (tap < indices) *index++ = static_cast<Index>(source[k] - from);
+      }
+    }
+    return;
+  }
+  if (group.all < taps) {
     std::fill_n(index, indices * lanes, Index{0});
-    std::fill_n(weight, group.most * lanes, -F{0});
+    std::fill_n(weight, taps * lanes, -F{0});
   }
   for (int64_t lane = 0; lane < lanes; ++lane) {
     const int64_t o = std::min(group.to + lane, w.to - 1);
     const int64_t start = w.start[o], count = w.start[o + 1] - start;
     counts[lane] = static_cast<Index>(count);
-    F* weight_at = weight + lane;
-    for (const F* from = w.weight + start; from < w.weight + start + count; ++from) {
-      *weight_at = *from;
-      weight_at += lanes;
-    }
-    for (int64_t tap = 0; tap < std::min(count, indices); ++tap) {
-      index[tap * lanes + lane] = static_cast<Index>(w.source[start + tap] - group.from);
+    for (int64_t tap = 0, at = lane; tap < count; ++tap, at += lanes) {
+      weight[at] = w.weight[start + tap];
+      if (tap < indices) index[at] = static_cast<Index>(w.source[start + tap] - group.from);
     }
   }
 }
