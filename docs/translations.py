@@ -34,6 +34,13 @@ def stamp_of(english):
     return hashlib.sha256(words.encode()).hexdigest()[:12]
 
 
+def commands_in(page):
+    """The commands of the page's shell blocks, without their comments."""
+    blocks = re.findall(r"^```sh\n(.*?)^```", page.read_text(encoding="utf-8"), re.DOTALL | re.M)
+    lines = [line.split("#")[0].split() for line in "".join(blocks).splitlines()]
+    return [line for line in lines if line]
+
+
 def translation_of(page, docs=DOCS):
     return docs.parent / "README.zh.md" if page == FRONT else docs / "zh" / page
 
@@ -73,6 +80,8 @@ def check(docs=DOCS, pages=PAGES):
         name = name_of(path)
         if not english_of(path, docs).is_file():
             errors.append(f"{name}: translates no page of docs")
+        elif path == front and commands_in(path) != commands_in(english_of(path, docs)):
+            errors.append(f"{name}: has other commands in its sh blocks than the English page")
         elif stamp_in(path) is None:
             errors.append(f"{name}: has no stamp (python docs/translations.py --stamp)")
         elif is_stale(path, docs):
@@ -107,6 +116,15 @@ def self_test():
         assert "README.zh.md: has no stamp" in check(docs, (FRONT,))[0][0]
         put_stamp(front, docs)
         assert check(docs, (FRONT,)) == ([], [])
+        for page, block in ((english_of(front, docs), "a\nb  # two"), (front, "a  # 一\nb")):
+            page.write_text(f"# Front\n\n```sh\n{block}\n```\n")
+        put_stamp(front, docs)
+        assert check(docs, (FRONT,)) == ([], [])
+        english_of(front, docs).write_text("# Front\n\n```sh\na b\n```\n")  # a line is lost
+        assert "README.zh.md: has other commands" in check(docs, (FRONT,))[0][0]
+        front.write_text("# 首页\n")
+        english_of(front, docs).write_text("# Front\n")
+        put_stamp(front, docs)
         english_of(front, docs).write_text("# Front, longer\n")
         assert "README.zh.md: the English page changed" in check(docs, (FRONT,))[1][0]
 

@@ -55,7 +55,8 @@ Shape ParseShape(const std::string& text, const std::string& option) {
   for (const std::string& part : Split(text, ',')) {
     const int64_t extent = ParseNumber<int64_t>(
         part, option, "an extent; wanted integers with commas, as in 32,48 or 1,3,8,8");
-    if (extent < 0) throw BadInput(fmt::format("{}: extent {} is negative", option, extent));
+    if (extent < 0)
+      throw BadInput(fmt::format("{}: extent {} is negative; wanted 0 or more", option, extent));
     shape.push_back(extent);
   }
   return shape;

@@ -76,9 +76,7 @@ std::string DifferencesText(int64_t different, double excess, bool by_bound) {
   }
   const std::string bits = "all elements have golden's bits";
   if (!by_bound || excess == 0 || std::isinf(excess)) return bits;
-  return fmt::format(
-      "{}; rounding puts these off the exact values by up to {} % of what is allowed", bits,
-      PlainNumber(100 * excess));
+  return bits + "; by rounding, " + LargestErrorText(excess);
 }
 
 std::string SummaryText(const std::vector<CaseVerdict>& verdicts,

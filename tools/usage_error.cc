@@ -82,11 +82,13 @@ std::string UnexpectedText(const CLI::App& app) {
   return fmt::format("unknown option '{}'", word) + OptionSuggestion(*command, word) + help;
 }
 
-// "usage: portacl compare A G [options]"
+// Returns "usage: portacl report DIR [OTHER] [options]".
 std::string UsageText(const CLI::App& command) {
   std::string words;
   for (const CLI::Option* option : command.get_options()) {
-    if (option->get_positional()) words += " " + option->get_name(true);
+    if (!option->get_positional()) continue;
+    const std::string name = option->get_name(true);
+    words += option->get_required() ? " " + name : " [" + name + "]";
   }
   return fmt::format("usage: portacl {}{} [options]", command.get_name(), words);
 }

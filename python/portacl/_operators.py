@@ -8,7 +8,7 @@ from typing import Any, Literal, Tuple, TypeVar, Union
 
 from . import _core
 from ._arrays import check_out, describe, kind_of
-from ._numbers import choose, extents, factors, flag, flags, is_number, number, scaled
+from ._numbers import choose, extents, factors, flag, flags, is_number, number, scaled, shown
 
 Interpolation = Literal["bilinear", "nearest", "bicubic"]
 Padding = Literal["zeros", "border", "reflection", "circular", "wrap", "constant"]
@@ -43,13 +43,18 @@ def _spatial_axes(shape: tuple[int, ...], name: str) -> int:
 def _output_extents(
     shape: tuple[int, ...],
     output_size: int | Sequence[int] | None,
+    scales: Scales,
     factors: tuple[float, float, float],
 ) -> tuple[int, ...]:
     """Spatial extents of the resized array."""
     axes = len(shape) - 2
     if output_size is None:
-        if 0.0 in factors[:axes]:
+        if scales is None:
             raise ValueError("output_size and scales are both missing: one of them is needed")
+        if min(factors[:axes]) <= 0:
+            raise ValueError(
+                f"scales is {shown(scales)}; without output_size, each must be positive"
+            )
         return scaled(shape[2:], factors, "scales")
     wanted = "one int, or a sequence of ints"
     sizes = [output_size] * axes if is_number(output_size) else output_size
@@ -243,7 +248,7 @@ def _resize(
 ) -> Any:
     shape, dtype = describe(input, "input", pictures=True)
     factors = _axis_scales(scales, _spatial_axes(shape, "input"))
-    wanted = (*shape[:2], *_output_extents(shape, output_size, factors))
+    wanted = (*shape[:2], *_output_extents(shape, output_size, scales, factors))
     return _into(function, input, wanted, dtype, (*modes, factors), out)
 
 

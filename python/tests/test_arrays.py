@@ -307,6 +307,9 @@ def test_refusals(arrays):
         portacl.upsample_nearest_exact(grad, (3, 3), scales=[2.0])
     with pytest.raises(ValueError, match="both missing"):
         portacl.upsample_nearest_exact(grad)
+    for scales in (0, (2, 0), -1):
+        with pytest.raises(ValueError, match=r"scales is .*each must be positive"):
+            portacl.upsample_linear(grad, scales=scales)
     with pytest.raises(ValueError, match="out has shape"):
         portacl.upsample_nearest_exact(grad, (3, 3), out=np.empty((2, 3, 3, 4), np.float32))
     with pytest.raises(ValueError, match="threads"):

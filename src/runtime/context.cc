@@ -169,8 +169,9 @@ int32_t DeviceCount() { return static_cast<int32_t>(TheRuntime().devices.size())
 
 base::Status CheckDevice(int32_t device) {
   if (device >= 0 && device < DeviceCount()) return {};
-  return Error(ACL_ERROR_RT_INVALID_DEVICEID, "deviceId is {}, but this process has {} device(s)",
-               device, DeviceCount());
+  return Error(ACL_ERROR_RT_INVALID_DEVICEID,
+               "deviceId is {}; wanted 0 to {} (PORTACL_DEVICES sets the number of devices)",
+               device, DeviceCount() - 1);
 }
 
 base::Status SetDevice(int32_t device) {

@@ -64,6 +64,7 @@ TEST_F(BadInputTest, CommandsAndOptionsThatDoNotExist) {
   ExpectSampler({"flow.png"}, "unexpected argument 'flow.png' (portacl help run");
   Expect({"compare"}, {}, "compare: A is missing: the results to judge: a folder, or a file");
   Expect({"compare", "g.npy"}, {}, "file of any dtype; usage: portacl compare A G [options] (port");
+  Expect({"report", "g"}, {}, "usage: portacl report DIR [OTHER] [options] (portacl help report");
   Expect({"golden", "--case", "x"}, {}, "golden: --output is missing: folder for manifest.json");
   Expect({"cases", "generate", "smoke", "--count", "0"}, {},
          "cases: --count: '0' is not a number from 1 to 10000000 (portacl help cases");

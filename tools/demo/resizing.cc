@@ -186,8 +186,8 @@ DemoScene ResizingScene() {
         GradientImage(small_error), ""},
        GradientPanel(kBilinear, small_error, 256, "a quarter of the pixels"),
        GradientPanel(kBilinearAA, small_error, 256, "every pixel"),
-       GradientPanel(kBicubicAA, small_error, 256, "every pixel, some against it"),
-       GradientPanel(kBicubic, error, 64, "of the whole error, enlarging by 4")}};
+       GradientPanel(kBicubicAA, small_error, 256, "every pixel, some with a negative weight"),
+       GradientPanel(kBicubic, error, 64, "the gradient of an enlargement by 4")}};
   for (const Kernel& kernel : kKernels) scene.checks.push_back(AdjointCheck(kernel));
   scene.checks.push_back(BitsCheck(photo));
   return scene;

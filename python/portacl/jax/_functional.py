@@ -91,7 +91,7 @@ def _resize(
 ) -> jax.Array:
     array = _image(input, "input", data_format)
     factors = _axis_scales(scales, _spatial_axes(array.shape, "input"))
-    shape = (*array.shape[:2], *_output_extents(array.shape, output_size, factors))
+    shape = (*array.shape[:2], *_output_extents(array.shape, output_size, scales, factors))
     _check_extents(input=array.shape, output=shape)
     return _as_given(_apply(name, array, shape, scales=factors, **modes), data_format)
 
