@@ -25,7 +25,7 @@ void ViewResizeD(const GraphOperator& op, const HostLists& lists, Tensors* tenso
 base::Status ReadResize(const GraphOperator& op, const Tensors& tensors, const HostLists& lists,
                         std::unique_ptr<GraphCall>* call);
 
-// Views y of AffineGrid, (N, H * W, 2) or (N, D * H * W, 3), with the axes in the list `size`.
+// Splits the axis of points of AffineGrid's y, (N, H * W, 2) or (N, D * H * W, 3), by `size`.
 void SplitGridAxes(const GraphOperator& op, const HostLists& lists, Tensors* tensors);
 
 }  // namespace portacl::api

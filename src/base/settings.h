@@ -40,7 +40,7 @@ namespace portacl::base::settings {
   TEXT(Trace, "PORTACL_TRACE", "the file of a timeline")                                         \
   PYTHON(PoolMegabytes, "PORTACL_POOL_MB", "memory of large results that is kept for the next")  \
   TEXT(Cache, "PORTACL_CACHE", "the folder of files built once a machine")                       \
-  TEXT(Npu, "PORTACL_NPU", "0: torch_npu's operators that portacl lacks do not run")             \
+  PYTHON(Npu, "PORTACL_NPU", "0: torch_npu calls the aclnn functions itself, as on a device")    \
   PYTHON(Torch, "PORTACL_TORCH", "1, forward: portacl under PyTorch without an import")          \
   PYTHON(NpuRandom, "PORTACL_NPU_RANDOM", "cpu: random numbers of the CPU's generator")          \
   PYTHON(NpuFloat64, "PORTACL_NPU_FLOAT64", "1: casts to float64 on npu give float64")

@@ -30,8 +30,8 @@ namespace portacl::cpu::HWY_NAMESPACE {
 // Codes: a byte for each point of an image that says which slabs the point touches. Owners of slabs
 // read the codes instead of the points.
 
-// Computes the codes of image n's points from `first` on, up to `last` and the end of the block. A
-// code is the sum of the slabs of the point's first and last row, plus 2; 0 without taps.
+// Computes the codes of image n's points from `first` on, up to the end of the block of `last`. A
+// code is 2 plus the numbers of the slabs that hold the point's first and last row; 0 without taps.
 template <class F, bool kNearest>
 void CodePoints(const ops::GridSampler2DBackwardParams& p, const OwnedParts& g, int64_t n,
                 int64_t first, int64_t last, uint8_t* codes) {

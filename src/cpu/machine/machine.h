@@ -34,9 +34,9 @@ inline constexpr int64_t kGrainBytes = int64_t{256} << 10;
 // writing 50 MiB through the caches took twice as long as past the caches.
 inline constexpr int64_t kMostCacheBytesPerCpu = int64_t{16} << 20;
 
-// Returns the bytes of the last cache level. Calls that move more bytes write results past the
-// caches: cached lines would be evicted before anyone reads them, and fetching lines before writing
-// costs a third of the traffic.
+// Returns the bytes of the last cache level, at most kMostCacheBytesPerCpu a CPU. Calls that move
+// more bytes write results past the caches: cached lines would be evicted before anyone reads them,
+// and fetching lines before writing costs a third of the traffic.
 int64_t LastLevelCacheBytes();
 
 // Returns the bytes of the second cache level, which holds the data that a thread reads again.

@@ -49,8 +49,8 @@ namespace {
 
 // ---- few sources --------------------------------------------------------------------------------
 
-// Used if few destinations have a source, and each only one column: writes zeros everywhere, then
-// each sum in its place.
+// For calls where few destinations have a source, and each of these has one source column. Writes
+// zeros everywhere, then the sums.
 
 template <class T>
 void ClearTile(const Tile<T>& t) {

@@ -133,7 +133,7 @@ class Resampler {
 
   // ---- W --------------------------------------------------------------------------------------
 
-  // Computes W of some rows. `ahead`: rows to fetch at the same columns, or null. `in_scratch`:
+  // Resamples some rows along W. `ahead`: rows to fetch at the same columns, or null. `in_scratch`:
   // memory behind the rows may be read. `last`: the destinations are results.
   template <class Ti, class To>
   void W(const Ti* const* from, To* const* to, int64_t rows, bool in_scratch, bool last,
@@ -246,7 +246,7 @@ class Resampler {
   }
 #endif
 
-  // Computes W by pixels: the channels of a pixel are summed as a row.
+  // Resamples along W pixel by pixel: the channels of a pixel are summed as one row.
   template <class Ti, class To>
   void AddPixels(const Ti* from, To* to) const {
     const ResampleTaps<F>& w = plan_.w;
@@ -273,7 +273,7 @@ class Resampler {
     return columns != nullptr && columns->step != 0;
   }
 
-  // Computes W of rows of the input.
+  // Resamples rows of the input along W.
   template <class To>
   void WOfInput(const T* const* from, To* const* to, int64_t rows, bool last,
                 const T* const* ahead = nullptr) const {
@@ -395,7 +395,7 @@ class Resampler {
     }
   }
 
-  // Computes H and W together, if each destination is a sum of two sources along both axes.
+  // Resamples along H and W together, if each destination is a sum of two sources along both axes.
   template <class To>
   void ForwardPairs(const T* input, To* output, int64_t output_h) const {
     const ResampleTaps<F>& h = plan_.h;
