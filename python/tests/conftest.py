@@ -7,6 +7,7 @@ import gc
 import os
 import sys
 import sysconfig
+import tempfile
 
 import numpy as np
 import pytest
@@ -18,6 +19,12 @@ SEED = int(os.environ.get("PORTACL_TEST_SEED") or "20261123", 0)
 # Debian's libtorch-dev, another PyTorch lies there, and some graphs and all packages cannot be
 # loaded, with or without portacl. No test needs Python's library from that folder.
 sysconfig.get_config_vars()["LIBDIR"] = sysconfig.get_config_var("LIBPL")
+
+# PyTorch's cache of compiled graphs does not know the instruction set that this variable chooses. A
+# graph for AVX2 that an AVX-512 process takes from the cache writes beyond its tensors.
+if capability := os.environ.get("ATEN_CPU_CAPABILITY"):
+    cache = os.path.join(tempfile.gettempdir(), f"torchinductor_{os.getuid()}_{capability}")
+    os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", cache)
 
 
 def pytest_report_header():
