@@ -22,7 +22,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <initializer_list>
 #include <optional>
 #include <variant>
 
@@ -65,22 +64,18 @@ inline constexpr int64_t kVector = 16;  // elements; rows are padded to multiple
 inline constexpr int64_t kMostExact = int64_t{1} << 24;
 inline constexpr int64_t kMostElements = int64_t{1} << 40;  // of a part: no sum of parts overflows
 
-// Whether the product of extents, each at least 1, is at most `most`.
-inline bool AtMost(int64_t most, std::initializer_list<int64_t> extents) {
-  return base::SaturatedProduct(extents) <= most;
-}
-
 // Whether FLOAT can hold coordinates exactly: of pixels, and of positions before offsets.
 inline bool Serves(const ops::DeformConvParams& p) {
   const auto exact = [&p](size_t axis, int64_t positions) {
-    return AtMost(kMostExact / 4, {positions, p.stride[axis]}) &&
-           AtMost(kMostExact / 4, {p.kernel[axis], p.dilation[axis]}) &&
+    return base::SaturatedProduct({positions, p.stride[axis]}) <= kMostExact / 4 &&
+           base::SaturatedProduct({p.kernel[axis], p.dilation[axis]}) <= kMostExact / 4 &&
            p.padding[axis] <= kMostExact / 4;
   };
   return exact(0, p.out_height) && exact(1, p.out_width) &&
-         AtMost(kMostExact, {p.height, p.width}) &&
-         AtMost(kMostElements, {p.height * p.width + 1, p.channels + kVector}) &&
-         AtMost(kMostElements, {p.out_channels + kVector, p.taps(), p.channels + kVector, 2});
+         base::SaturatedProduct({p.height, p.width}) <= kMostExact &&
+         base::SaturatedProduct({p.height * p.width + 1, p.channels + kVector}) <= kMostElements &&
+         base::SaturatedProduct({p.out_channels + kVector, p.taps(), p.channels + kVector, 2}) <=
+             kMostElements;
 }
 
 // Returns the positions of a tile: so many that their columns stay in L2 during the product. For
@@ -130,9 +125,9 @@ inline std::optional<DeformConvPlan> PlanDeformConv(const ops::DeformConvParams&
   // A point is read from ten arrays. The arrays start a cache line apart, modulo the sets of the L1
   // cache. If they shared a set with taps, each read would miss.
   if (p.backward) g.tile_points = base::RoundUp(g.tile_points, 64 * line) + line;
-  if (!AtMost(kMostElements, {tile_rows, g.column}) ||
-      !AtMost(kMostElements, {tile_rows, g.outputs}) ||
-      !AtMost(kMostElements, {g.tile_points, kArraysOfPoint})) {
+  if (base::SaturatedProduct({tile_rows, g.column}) > kMostElements ||
+      base::SaturatedProduct({tile_rows, g.outputs}) > kMostElements ||
+      base::SaturatedProduct({g.tile_points, kArraysOfPoint}) > kMostElements) {
     return std::nullopt;
   }
   Booking booking;

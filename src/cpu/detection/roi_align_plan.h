@@ -61,7 +61,7 @@ inline constexpr int64_t kTableLine = 64;                   // bytes before the 
 
 // Most taps in the lists of an axis' bins. A sample has two taps. If the number of samples is not
 // fixed, bins are adjacent, and samples are at most one element apart.
-inline int64_t MostTaps(int64_t bins, int64_t samples, int64_t extent) {
+inline int64_t MostRoiTaps(int64_t bins, int64_t samples, int64_t extent) {
   if (samples == 0) return extent + 3 * bins;
   return bins * std::min(2 * samples, extent);
 }
@@ -148,8 +148,8 @@ inline std::optional<RoiAlignPlan> PlanRoiAlign(const ops::RoiAlignParams& p, in
   const int64_t size = SumBytes(p.dtype);
   RoiAlignPlan plan;
   auto& g = std::get<RoiAlignGeometry>(plan.way);
-  g.y_taps = MostTaps(p.pooled_height, p.samples, p.height);
-  g.x_taps = MostTaps(p.pooled_width, p.samples, p.width);
+  g.y_taps = MostRoiTaps(p.pooled_height, p.samples, p.height);
+  g.x_taps = MostRoiTaps(p.pooled_width, p.samples, p.width);
   g.blocks = base::DivideUp(p.channels, lanes);
   g.slots = SlotsOf(p);
   g.parts = PartsOf(p, g);
