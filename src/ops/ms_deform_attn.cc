@@ -200,12 +200,15 @@ class MsDeformAttnPlan final : public Plan {
                          ? location.shape[4]
                          : location.shape[3] / std::max<int64_t>(1, params_.levels);
     params_.value.Describe(value);
-    Describe(location, &params_.location);
-    Describe(*call.input(4), &params_.weight);
-    DescribeOutput(params_.backward ? *call.input(kOutput) : *call.output(0));
+    Describe(location, 3, params_.points, &params_.location);
+    Describe(*call.input(4), 3, params_.points, &params_.weight);
+    // aclnn's output has heads and channels on one axis.
+    const TensorDesc& output = params_.backward ? *call.input(kOutput) : *call.output(0);
+    Describe(output, 2, params_.channels, &params_.output);
     const auto describe = [&](size_t index, auto* tensor) {
       const TensorDesc* const grad = call.output(index);
-      if (grad != nullptr && grad->NumElements() != 0) Describe(*grad, tensor);
+      if (grad == nullptr || grad->NumElements() == 0) return;
+      Describe(*grad, 3, params_.points, tensor);
     };
     AddTensors(call);
     if (!params_.backward) return;
@@ -271,25 +274,19 @@ class MsDeformAttnPlan final : public Plan {
   static constexpr size_t kOutput = 5;  // the output's index, or gradOutput's
   static constexpr int64_t kAlign = 64;
 
-  // If the native API has levels and points on one axis, splits the axis into two.
+  // If the call has axis `axis` and the one behind it (extent `inner`) as one axis, splits that
+  // axis.
   template <class Tensor>
-  void Describe(TensorDesc desc, Tensor* tensor) const {
+  static void Describe(TensorDesc desc, int axis, int64_t inner, Tensor* tensor) {
     base::Dims& s = desc.strides;
     if (desc.NumElements() != 0 && s.rank() + 1 == static_cast<int>(tensor->stride.size())) {
-      std::array<int64_t, 6> split = {s[0], s[1], s[2], s[3] * params_.points};
-      std::copy(s.data() + 3, s.data() + s.rank(), split.begin() + 4);
+      std::array<int64_t, 6> split{};
+      const auto behind = std::copy_n(s.data(), axis + 1, split.begin());
+      std::copy(s.data() + axis, s.data() + s.rank(), behind);
+      *(behind - 1) *= inner;
       s = Dims(split.data(), s.rank() + 1);
     }
     tensor->Describe(desc);
-  }
-  // Describes the output or gradOutput as (batch, query, head, channel).
-  void DescribeOutput(TensorDesc desc) {
-    base::Dims& s = desc.strides;
-    if (desc.NumElements() != 0 && s.rank() == 3) {
-      const std::array<int64_t, 4> split = {s[0], s[1], s[2] * params_.channels, s[2]};
-      s = Dims(split.data(), 4);
-    }
-    params_.output.Describe(desc);
   }
 
   MsDeformAttnLevel ReadLevel(const Elements& elements, int64_t l) const {
