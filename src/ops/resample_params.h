@@ -11,10 +11,10 @@
 namespace portacl::ops {
 
 // The sums along one axis: destination o is the sum of weight[k] * element source[k], for k from
-// start[o] to start[o + 1] - 1. The sources of a destination never decrease, and they include all
-// elements between them. Neither the first source nor the last source decreases from a destination
-// to the next. A source may occur twice, and a weight may be zero (of either sign). A destination
-// without taps is +0. Weights are finite.
+// start[o] to start[o + 1] - 1. Inside a destination, source[k + 1] is source[k] or source[k] + 1.
+// From one destination to the next, neither the first nor the last source becomes smaller. A source
+// may occur twice, and a weight may be zero (of either sign). A destination without taps is +0.
+// Weights are finite.
 struct ResampleAxis {
   int64_t from = 1;                 // the sources' extent, which is read
   int64_t to = 1;                   // the destinations' extent, which is written

@@ -35,7 +35,7 @@ namespace {
 
 // The object behind an aclmdlRI: a captured graph.
 struct Graph {
-  std::mutex mutex;  // taken after a capture's mutex, before none
+  std::mutex mutex;  // may be taken while a capture's mutex is held; no other
   std::vector<Step> steps;
   bool complete = false;      // true once the capture is over
   std::vector<void*> groups;  // handles of groups, which end with the graph

@@ -94,7 +94,7 @@ base::Status Locate(const void* address, size_t bytes, Side side, const char* na
   return {};
 }
 
-// Computes the bytes from the first byte to the last byte of a rectangle.
+// Counts the bytes from the first byte to the last byte of a rectangle.
 base::Status Extent(size_t pitch, size_t width, size_t height, const char* name, size_t* bytes) {
   if (height > 1 && pitch < width) {
     return InvalidParam("{} is {}, wanted at least the width {}", name, pitch, width);

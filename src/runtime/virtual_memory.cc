@@ -131,7 +131,7 @@ uintptr_t Reserve(size_t size, size_t alignment, uintptr_t expected) {
   return start;
 }
 
-// Reserved addresses. They are given back at the end of a call, unless Keep() was called.
+// Reserved addresses. The destructor gives them back, unless Keep() was called.
 class Mapping {
  public:
   Mapping(uintptr_t start, size_t bytes) : start_(start), bytes_(bytes) {}
@@ -168,7 +168,7 @@ base::Status CheckMultiple(size_t value, const char* name) {
                       kMemoryGranularity);
 }
 
-// Adds [address, address + size) to the runs of a range.
+// Adds [address, address + run.size) to the runs of a range.
 void AddRun(Range& range, uintptr_t address, Run run) {
   const auto before = Before(range.runs, address);
   const bool joins = before != range.runs.end() && before->first + before->second.size == address &&

@@ -110,7 +110,7 @@ class DeformConv {
       });
     });
   }
-  // The same for a tile of a tensor with the shape of the columns. A block may write behind its
+  // Copies a tile of a tensor with the shape of the columns. A block may write behind its
   // channels; the next block overwrites this.
   template <class Tensor>
   void TurnColumns(const Tensor& tensor, const Tile& tile, F* columns) const {

@@ -96,7 +96,7 @@ HWY_NOINLINE void MultiplyPanel(const F* HWY_RESTRICT a, int64_t pitch, const F*
 }
 #undef PORTACL_PANEL_ROWS
 
-// The same for any number of rows, rounded up to at most kPanelRows. It cuts the panel into parts;
+// Multiplies any number of rows, rounded up to at most kPanelRows. It cuts the panel into parts;
 // a part stays in the L1 cache until all rows are multiplied by it.
 template <class F>
 void MultiplyRows(const F* a, int64_t pitch, int64_t rows, const F* panel, int64_t depth, F* sums,

@@ -248,7 +248,7 @@ void SumPoints(const PointTile<F>& tile, int64_t first, int64_t count, const Tap
   ForVectors(d, channels, sum);
 }
 
-// The same for each point by itself; outputs are `pitch` elements apart. Few channels use short
+// Sums each point by itself; outputs are `pitch` elements apart. Few channels use short
 // vectors, because masked parts of long vectors take twice as long.
 template <class F, class S, class T>
 HWY_NOINLINE void SumEach(const PointTile<F>& tile, int64_t first, int64_t count,
@@ -419,8 +419,8 @@ void AddPoints(const PointTile<F>& tile, int64_t first, int64_t count, const T* 
   ForVectors(SumTag<F>(), channels, add);
 }
 
-// The same for `rows` rows of `count` points with a gradient each. row_step and step: distances of
-// rows and points in the tile. grad_row and grad_step: the same of their gradients.
+// `rows` rows of `count` points with a gradient each. row_step and step: distances of rows and
+// points in the tile. grad_row and grad_step: distances of their gradients.
 struct PointGrid {
   int64_t first, rows, count;
   int64_t row_step, step;

@@ -356,7 +356,7 @@ class PaddedPlanes {
     lower[cell + 1] = se;
   }
 
-  // The same for both channels of paired planes. A register has one column of a cell's sums.
+  // Scatters to both channels of paired planes. A register has one column of a cell's sums.
   HWY_INLINE void ScatterPairs(const Batch& batch, const float* HWY_RESTRICT g0,
                                const float* HWY_RESTRICT g1, int64_t count) const {
     const D dv;

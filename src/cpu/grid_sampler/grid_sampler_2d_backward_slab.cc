@@ -232,7 +232,7 @@ class PointLister {
     }
   }
 
-  // The same for bicubic points. NaN counts as row 0.
+  // Computes the first and last row of taps of bicubic points. NaN counts as row 0.
   template <class D, class V = hn::Vec<D>>
   void CubicRows(D d, V y, V& low, V& high) const {
     const V zero = hn::Zero(d);
@@ -445,7 +445,7 @@ void FetchPoints(const void* source, int64_t first, const int32_t* index, int64_
   ReadPointBlock<L>(from, first, index, count, to);
 }
 
-// The same from `gathered`, which has L lanes for each point, in the order of points.
+// Copies gradOutput of points from `gathered`: L lanes for each point, in the order of points.
 template <class F, int L>
 void FetchGathered(const void* source, int64_t first, const int32_t* index, int64_t count, F* to) {
   const BlockTag<F, L> d;

@@ -176,7 +176,7 @@ struct Bilinear {
     }
   };
 
-  // The same with a window in registers. The window stays while points stay in its cells, or moves
+  // Adds the points with a window in registers. The window stays while points stay in its cells, or moves
   // to the next column. If a point lies elsewhere, the window is stored, and a new window is
   // loaded.
   static void RunInRegisters(const StripJob<F>& job) {

@@ -428,8 +428,8 @@ class Owner {
     }
   }
 
-  // The same without branches, for joined images: many points are near edges, in no order that a
-  // CPU could predict. Taps outside are added to an unused number.
+  // Adds a batch without branches, for joined images: many points are near edges, in no order that
+  // a CPU could predict. Taps outside are added to an unused number.
   HWY_NOINLINE void AddJoined(const LinearBatch<F, kAxes>& batch, const F* HWY_RESTRICT g,
                               F* HWY_RESTRICT channel) const {
     const int64_t down = sums_.size.row;

@@ -27,7 +27,7 @@ int64_t MaxDirectChannels(ops::Interpolation interpolation, bool has_windows) {
   }
 }
 
-// The same if pixels of a row are not adjacent. Where gathers are slow, only the number of pixels
+// The most channels if pixels of a row are not adjacent. Where gathers are slow, only the number of pixels
 // per point decides (StridedPixelsPerPoint()).
 int64_t MaxStridedChannels(ops::Interpolation interpolation) {
   if (GathersAreSlow()) return 0;

@@ -292,7 +292,7 @@ HWY_INLINE void LocatePoints(D d, const Geometry& geometry, const Axes<V>& at, c
   if constexpr (kVolume) at.z = hn::IfThenElse(none, nowhere, at.z);
 }
 
-// The same without slopes. Returns the unusable points.
+// Locates points without slopes. Returns the unusable points.
 template <class D, class Geometry, class V = hn::Vec<D>>
 HWY_INLINE hn::Mask<D> LocatePoints(D d, const Geometry& geometry, const Axes<V>& at) {
   V slope_x, slope_y, slope_z;
@@ -301,7 +301,7 @@ HWY_INLINE hn::Mask<D> LocatePoints(D d, const Geometry& geometry, const Axes<V>
   return unusable;
 }
 
-// The same for values. Returns the points without taps. `instead` gets their values
+// Locates points that need values only. Returns the points without taps. `instead` gets their values
 // (`unusable_value` for unusable points), and for other points the value of a tap outside.
 template <class D, class Geometry, class V = hn::Vec<D>>
 HWY_INLINE hn::Mask<D> LocateValues(D d, const Geometry& geometry, const Axes<V>& at,
@@ -332,7 +332,7 @@ HWY_INLINE bool LocateInside(D d, const Geometry& geometry, const Axes<V>& grid,
   return geometry.rule.padding != ops::Padding::kReflection && hn::AllTrue(d, inside);
 }
 
-// The same in place: replaces the coordinates if padding changes none of the points.
+// Replaces the coordinates `at`, as LocateInside(), if padding changes none of the points.
 template <class D, class Geometry, class V = hn::Vec<D>>
 HWY_INLINE bool MoveInside(D d, const Geometry& geometry, const Axes<V>& at) {
   V x, y, z;
@@ -416,7 +416,7 @@ HWY_INLINE void ReadPoints(D d, const PointStrides& at, const T* grid, int64_t f
   ((axes = hn::Load(d, copy[axis++])), ...);
 }
 
-// The same; the number of axes is a constant.
+// Reads points into a vector for each axis; the number of axes is a constant.
 template <int kAxes, class D, class T, class V = hn::Vec<D>>
 HWY_INLINE void ReadPoints(D d, const PointStrides& at, const T* grid, int64_t first, int64_t count,
                            const Axes<V>& to) {

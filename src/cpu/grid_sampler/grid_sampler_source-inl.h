@@ -175,8 +175,8 @@ HWY_INLINE TapWindow FindWindow(const VolumeStrides& size, int32_t reach, Window
   return {int64_t{top} * size.row + left, count};
 }
 
-// The same for elements (column, row, plane) of images or volumes. The next neighbours on all axes
-// must be inside.
+// Finds the window of elements (column, row, plane) of images or volumes, as above. The elements
+// at +1 along each axis must be inside.
 template <int kAxes>
 HWY_INLINE TapWindow FindWindow(const VolumeStrides& size, WindowIndex& column, WindowIndex& row,
                                 WindowIndex& plane) {
@@ -256,7 +256,7 @@ HWY_INLINE void PairsInWindow(const float* plane, const TapWindow& window, int32
   FetchRowBelow(line, row_stride);
 }
 
-// The same in a plane of the volume from `channel` on, or in the image.
+// Looks up the pairs in a plane of the volume from `channel` on, or in the image.
 template <int kAxes>
 HWY_INLINE void PairsInWindow(const float* channel, const TapWindow& window,
                               const VolumeStrides& size, WindowIndex column, WindowIndex row,
@@ -506,10 +506,10 @@ struct TapSource {
     });
   }
 
-  // The same for points anywhere. Reads each row of taps as the nearest pair
-  // inside the image: nw and ne at `upper`, sw and se at `lower`. Then KeepTaps()
-  // finds the taps in these pairs. Points without taps have the coordinate
-  // kNowhere.
+  // Calls use() with the taps of points anywhere. Reads each row of taps as the
+  // nearest pair inside the image: nw and ne at `upper`, sw and se at `lower`.
+  // Then KeepTaps() finds the taps in these pairs. Points without taps have the
+  // coordinate kNowhere.
   template <class Use>
   HWY_INLINE void WithTaps(const Axes<V>& point, VI image, V nothing, const Use& use) const {
     const D d;
@@ -559,7 +559,7 @@ struct TapSource {
   }
 
  private:
-  // The same for circular images or volumes: each tap is read by itself.
+  // Calls use() with the taps in circular images or volumes: each tap is read by itself.
   template <class T, class Use>
   HWY_INLINE void WithWrappedTaps(const Axes<V>& point, VI image, const Use& use) const {
     const D d;

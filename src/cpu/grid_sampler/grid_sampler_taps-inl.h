@@ -129,7 +129,7 @@ HWY_NOINLINE void PrepareNearest(const SlabPoints<F>& job, int64_t first,
 
 // ---- bicubic points on slabs --------------------------------------------------------------------
 
-// The same for bicubic points.
+// Weights of a group of bicubic points, and their slopes.
 template <class F>
 struct BicubicGroup {
   HWY_ALIGN F weight[16][kGroup];  // tap (row j, column i) is [4 j + i]
@@ -351,7 +351,7 @@ struct TapBatch {
   HWY_ALIGN int32_t cell[kBatch];  // offset of tap 0 in the channel
 };
 
-// The same, and the distances that slopes need. Axes are x, y, z.
+// Adds the distances that slopes need to the weights and cells. Axes are x, y, z.
 template <class F>
 struct SlopeBatch : TapBatch<F, 3> {
   HWY_ALIGN F above[3][kBatch];  // from the first tap to the point

@@ -140,7 +140,7 @@ HWY_INLINE void ExpandRow(RowBlocks blocks, const T* from, T* to, int64_t to_row
   }
 }
 
-// The same if a row of sources or destinations is shorter than a vector.
+// Expands a row if the row of sources or of destinations is shorter than a vector.
 template <class T>
 HWY_INLINE void ExpandShortRow(const NearestForwardKernelPlan& plan, const RowBlocks& blocks,
                                const T* from, T* to) {

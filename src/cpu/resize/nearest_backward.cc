@@ -137,7 +137,7 @@ HWY_NOINLINE void ScatterTile(const Params& p, const int64_t* place, const Tile<
   });
 }
 
-// The same for adjacent small planes, plan.joined of them at a time. `fresh`: the system has not
+// Scatters adjacent small planes, plan.joined of them at a time. `fresh`: the system has not
 // provided all pages of gradInput.
 template <class T>
 void ScatterPlanes(const Params& p, const NearestBackwardKernelPlan& plan, bool fresh) {

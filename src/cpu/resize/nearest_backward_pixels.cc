@@ -126,8 +126,8 @@ struct RegisterPixelCell {
   }
 };
 
-// The same source pixel by source pixel, with the sums in memory (L1). So a row of sources is read
-// strictly forward.
+// Computes the same sums as the struct above, source pixel by source pixel, with the sums in memory
+// (L1). So a row of sources is read strictly forward.
 template <class T, bool kFetch>
 struct ForwardPixelCell {
   using D = ComputeTag<T>;

@@ -125,8 +125,8 @@ HWY_INLINE void AddToBlocks(D d, int64_t b, int64_t end, hn::TFromD<D>* HWY_REST
   }
 }
 
-// The same for two blocks at a time, while two are left: add(0 or 1, b, sum), and store(b, sum0,
-// sum1) for blocks b and b + 1. Returns the first block that is left.
+// As AddToBlocks(), but two blocks at a time, while two are left: add(0 or 1, b, sum), and
+// store(b, sum0, sum1) for blocks b and b + 1. Returns the first block that is left.
 template <bool kFirst, bool kLast, class D, class Add, class Store>
 HWY_INLINE int64_t AddToBlockPairs(D d, int64_t b, int64_t end, hn::TFromD<D>* HWY_RESTRICT sums,
                                    const Add& add, const Store& store) {

@@ -64,7 +64,7 @@ HWY_INLINE void SumDestinations(const ResampleTaps<F>& w, int64_t o, int64_t cou
   for (; o < end; ++o) finish(o, 0, FirstOf(w, o, init));
 }
 
-// The same for four vectors of rows, N * N apart at `to`. load(k, v) returns vector v of a column.
+// Sums four vectors of rows, N * N apart at `to`. load(k, v) returns vector v of a column.
 // The vectors share each weight, and their sums do not wait for each other.
 template <class F, class Load>
 HWY_INLINE void SumFourVectors(const ResampleTaps<F>& w, int64_t o, int64_t count, F init,

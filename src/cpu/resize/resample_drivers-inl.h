@@ -123,7 +123,7 @@ class Resampler {
            reinterpret_cast<uintptr_t>(to) % kStreamAlignment == 0 && n % kLineOf<T> == 0;
   }
 
-  // The same for short rows from `to` on, `step` apart.
+  // Whether stores to all short rows from `to` on, `step` apart, are streaming stores.
   template <class To>
   bool StreamsAll(const To* to, int64_t step) const {
     const auto bytes = static_cast<uint64_t>(step | columns_->width) * sizeof(To);

@@ -14,7 +14,7 @@ namespace {
 // axes.
 constexpr double kMostPlane = 2048;
 constexpr int64_t kMostColumns = 2048;
-// The same for a plane with nearly all its elements left out.
+// Most elements of a plane that is mostly left out: only its used elements are transposed.
 constexpr double kMostSources = static_cast<double>(int64_t{1} << 40);
 
 double Product(int64_t a, int64_t b, int64_t c) {

@@ -227,8 +227,8 @@ void CopyRow(const Ti* from, To* to, int64_t n, bool stream) {
   }
 }
 
-// The same without a call, for rows that are often shorter than two vectors. It may write up to a
-// whole vector.
+// Copies a row that is often shorter than two vectors, without a call. It may write up to a whole
+// vector.
 template <class F, class Ti>
 HWY_INLINE void CopyShortRow(const Ti* from, F* to, int64_t n) {
   const ComputeTag<F> d;

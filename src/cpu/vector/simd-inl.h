@@ -375,7 +375,7 @@ HWY_INLINE void StoreNarrow2(hn::Vec<D> v0, hn::Vec<D> v1, D d, T* to, bool stre
   StoreNarrow(v1, d, to + hn::Lanes(d));
 }
 
-// The same for Lanes(d) elements at the start of a line; streams only if they fill the line.
+// Stores Lanes(d) elements at the start of a line; streams only if they fill the line.
 template <class D, class T>
 HWY_INLINE void StoreNarrowLine(hn::Vec<D> v, D d, T* to, bool stream) {
 #if HWY_ARCH_X86
