@@ -1,4 +1,4 @@
-// `portacl run OPERATOR`: one operator on files or made data.
+// `portacl run OPERATOR`: one operator on files or generated data.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -357,7 +357,7 @@ void AddInputOptions(CLI::App& run, RunOptions& options) {
   const auto add = [&](const char* name, std::string& value, const char* help, const char* type) {
     run.add_option(name, value, help)->type_name(type)->group(group);
   };
-  add("--dtype", options.dtype, "element type of .bin files, pictures and made data",
+  add("--dtype", options.dtype, "element type of .bin files, pictures and generated data",
       "float32|float16|bfloat16|float64|uint8");
   add("--shape", options.shape,
       "of --input or, where there is none, of the first input, if no file tells", "N,C,[D,][H,]W");
@@ -372,8 +372,9 @@ const char* FlagHelp(std::string_view native) {
 
 void AddModeOptions(CLI::App& run, RunOptions& options) {
   const std::string group = "Operator";
-  run.add_option("--size", options.size,
-                 "of the resized result, or of grad_input; of a made grid (default: the input's)")
+  run.add_option(
+         "--size", options.size,
+         "of the resized result, or of grad_input; of a generated grid (default: as the input)")
       ->type_name("[D,][H,]W")
       ->group(group);
   run.add_option(
@@ -452,7 +453,8 @@ void AddExecutionOptions(CLI::App& run, RunOptions& options) {
 }  // namespace
 
 void AddRunCommand(CLI::App& app, Action& action) {
-  CLI::App* run = app.add_subcommand("run", "Run one operator on files, pictures or made data");
+  CLI::App* run =
+      app.add_subcommand("run", "Run one operator on files, pictures or generated data");
   const auto options = std::make_shared<RunOptions>();
   run->add_option("operator", options->op, "which operator (portacl info lists all)")
       ->required()

@@ -1,4 +1,4 @@
-// From the options of `portacl run` to a call: files, made data, shapes, and refusals.
+// From the options of `portacl run` to a call: files, generated data, shapes, and refusals.
 #include "tools/run_options.h"
 
 #include <fmt/format.h>

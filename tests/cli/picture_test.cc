@@ -1,4 +1,4 @@
-// Pictures as inputs and results, and rounding of made data to the small types.
+// Pictures as inputs and results, and rounding of generated data to the small types.
 #include <acl/acl_base.h>
 
 #include <cmath>

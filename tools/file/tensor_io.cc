@@ -1,4 +1,4 @@
-// Which reader or writer a file name stands for, and made data.
+// Which reader or writer a file name stands for, and generated data.
 #include "tools/file/tensor_io.h"
 
 #include <fmt/format.h>

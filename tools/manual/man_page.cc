@@ -126,7 +126,7 @@ std::string ManPage(const CLI::App& app, const std::string& date) {
       ".SH SYNOPSIS\n.B portacl\n.I command\n[\\fIoptions\\fR]\n.br\n.B portacl help\n"
       "[\\fIcommand\\fR]\n"
       ".SH DESCRIPTION\n{}\n"
-      "Runs the operators on files, pictures or made data, shows what the library is,\n"
+      "Runs the operators on files, pictures or generated data, shows what the library is,\n"
       "compares results with references, and demonstrates itself on photographs.\n"
       ".SH OPTIONS\n{}.SH COMMANDS\n{}.SH EXIT STATUS\n{}.SH ENVIRONMENT\n{}",
       date, portaclGetVersion(), Filled(app.get_description()), options, commands,
