@@ -1,4 +1,4 @@
-// Keeps clocks and the memory in use; makes the reports.
+// Records the streams' clocks and the memory that pending work uses; makes the reports.
 #include "runtime/order.h"
 
 #include <fmt/format.h>

@@ -171,7 +171,7 @@ base::Status Stream::Enqueue(Task&& task) {
     EnqueueLazily(std::move(alone), lock);
     return {};
   }
-  const bool idle = queue_.empty() && !busy_;  // a task's condition counts only at its turn
+  const bool idle = queue_.empty() && !busy_;  // only then it is the turn of the task's condition
   if (idle && task.ready && task.ready()) task.ready = nullptr;
   const bool here = task.work.small && !task.work.own_thread && !task.ready;
   if (here && task.after == nullptr && idle) {

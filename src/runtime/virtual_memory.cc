@@ -75,7 +75,7 @@ struct Range {
 
 using Ranges = std::map<uintptr_t, Range>;
 
-// Its lock may be held while memory is unbooked, but not together with a handle table's lock.
+// The lock may be held during UnbookDeviceMemory(), but not together with a handle table's lock.
 struct Table {
   base::ForkSafe<std::shared_mutex> mutex{base::LockRank::kHandles};
   Ranges ranges;

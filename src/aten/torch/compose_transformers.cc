@@ -19,7 +19,7 @@ Tensors Halves(const Tensor& t, int64_t dim) {
   return t.chunk(2, dim);
 }
 
-// Rotates pairs of elements by a quarter turn. Mode 0 pairs both halves, mode 1 neighbours.
+// Rotates pairs by a quarter turn. A pair is element i of both halves (mode 0), or two neighbours.
 Tensor Turned(const Tensor& x, int64_t mode) {
   if (mode == 0) {
     const Tensors halves = Halves(x, -1);

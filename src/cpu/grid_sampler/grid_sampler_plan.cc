@@ -27,8 +27,8 @@ int64_t MaxDirectChannels(ops::Interpolation interpolation, bool has_windows) {
   }
 }
 
-// The most channels if pixels of a row are not adjacent. Where gathers are slow, only the number of pixels
-// per point decides (StridedPixelsPerPoint()).
+// The most channels for "direct" if pixels of a row are not adjacent. 0 if gathers are slow: then
+// the number of pixels per point decides alone (StridedPixelsPerPoint()).
 int64_t MaxStridedChannels(ops::Interpolation interpolation) {
   if (GathersAreSlow()) return 0;
   return interpolation == ops::Interpolation::kBicubic ? 2 : 4;
@@ -64,8 +64,8 @@ int64_t StridedPixelsPerPoint(const ops::GridSampler2DParams& p) {
 // Up to so many elements of input and output, the stages of a slab cost more than the work.
 constexpr int64_t kTinyElements = 16384;
 
-// Whether a slab serves. Its cells around the image hold what outside taps add: nothing, or a
-// constant. Nearest adds +0 to the cell's value, so a constant of -0 would become +0.
+// Whether a slab serves. Cells around the image hold the value of taps outside: 0 or a constant.
+// Nearest adds +0 to a cell, and -0 would become +0: no slab serves nearest with a constant of 0.
 bool ServesSlab(const ops::GridSampler2DShape& s) {
   if (!IsExtended(s)) return true;
   const bool nearest = s.interpolation == ops::Interpolation::kNearest;

@@ -75,7 +75,7 @@ void ClearTile(const Tile<T>& t) {
   }
 }
 
-// Some rows in each of some planes of sources, as counts and strides.
+// The rows of sources that are summed: `rows` of them in each of `planes` planes, and strides.
 struct SourceRows {
   int64_t rows = 1, by_row = 0, planes = 1, by_plane = 0;
 };
