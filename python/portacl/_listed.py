@@ -21,7 +21,7 @@ class Parameter(NamedTuple):
     name: str
     """In this package's spelling."""
     kind: str
-    """A kind of ``src/ops/kinds.h``."""
+    """A kind of ``src/ops/operator_list.h``."""
     parts: tuple[str, ...]
     """Extents by symbol, where ``*`` is any number of axes and O stands before extents of the
     resized side; the words of a mode."""
