@@ -95,6 +95,40 @@ bool OverlapsItself(const TensorDesc& tensor);
 // strides and their distance show that they interleave without meeting. `_data`: storage addresses.
 bool MayOverlap(const TensorDesc& a, const void* a_data, const TensorDesc& b, const void* b_data);
 
+// ---- formats with the channels last -------------------------------------------------------------
+
+// Moves extents or strides from (N, ..., C) to (N, C, ...).
+inline Dims ChannelsFirst(const Dims& dims) {
+  Dims moved = dims;
+  const int last = dims.rank() - 1;
+  moved[1] = dims[last];
+  for (int axis = 1; axis < last; ++axis) moved[axis + 1] = dims[axis];
+  return moved;
+}
+
+// Returns true if a tensor has format NHWC or NDHWC, and the rank of its format.
+inline bool HasChannelsLast(const TensorDesc& tensor) {
+  const int rank = tensor.format == Format::kNHWC ? 4 : tensor.format == Format::kNDHWC ? 5 : -1;
+  return tensor.shape.rank() == rank;
+}
+
+// Returns the tensor as (N, C, ...). Tensors of other formats stay as they are.
+inline TensorDesc ChannelsFirst(const TensorDesc& tensor) {
+  TensorDesc moved = tensor;
+  if (!HasChannelsLast(tensor)) return moved;
+  moved.shape = ChannelsFirst(tensor.shape);
+  moved.strides = ChannelsFirst(tensor.strides);
+  return moved;
+}
+
+// Return only the shape or only the strides, which costs less.
+inline Dims ChannelsFirstShape(const TensorDesc& tensor) {
+  return HasChannelsLast(tensor) ? ChannelsFirst(tensor.shape) : tensor.shape;
+}
+inline Dims ChannelsFirstStrides(const TensorDesc& tensor) {
+  return HasChannelsLast(tensor) ? ChannelsFirst(tensor.strides) : tensor.strides;
+}
+
 }  // namespace portacl::base
 
 #endif  // PORTACL_BASE_TENSOR_DESC_H_

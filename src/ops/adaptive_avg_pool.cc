@@ -5,7 +5,6 @@
 
 #include "ops/adaptive_avg_pool_params.h"
 #include "ops/call.h"
-#include "ops/channels_first.h"
 #include "ops/plan.h"
 #include "ops/refusal.h"
 #include "ops/select_kernel.h"

@@ -8,7 +8,6 @@
 
 #include "base/checked.h"
 #include "ops/call.h"
-#include "ops/channels_first.h"
 #include "ops/deform_conv_params.h"
 #include "ops/plan.h"
 #include "ops/refusal.h"

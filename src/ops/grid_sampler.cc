@@ -7,7 +7,6 @@
 
 #include "base/tensor_desc.h"
 #include "ops/call.h"
-#include "ops/channels_first.h"
 #include "ops/grid_sampler_params.h"
 #include "ops/plan.h"
 #include "ops/select_kernel.h"

@@ -3,7 +3,6 @@
 #include <string_view>
 
 #include "ops/call.h"
-#include "ops/channels_first.h"
 #include "ops/refusal.h"
 #include "ops/settings.h"
 #include "ops/shared_checks.h"

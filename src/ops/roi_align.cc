@@ -7,7 +7,6 @@
 
 #include "base/dispatch.h"
 #include "ops/call.h"
-#include "ops/channels_first.h"
 #include "ops/plan.h"
 #include "ops/refusal.h"
 #include "ops/roi_align_params.h"

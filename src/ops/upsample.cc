@@ -9,7 +9,6 @@
 #include <type_traits>
 
 #include "ops/call.h"
-#include "ops/channels_first.h"
 #include "ops/nearest_axis.h"
 #include "ops/plan.h"
 #include "ops/resample_axis.h"

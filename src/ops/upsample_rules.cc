@@ -7,7 +7,6 @@
 #include <cmath>
 #include <utility>
 
-#include "ops/channels_first.h"
 #include "ops/settings.h"
 #include "portacl/portacl.h"
 

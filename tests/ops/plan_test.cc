@@ -11,7 +11,6 @@
 
 #include "base/tensor_desc.h"
 #include "ops/call.h"
-#include "ops/channels_first.h"
 #include "ops/operator_list.h"
 #include "ops/settings.h"
 #include "ops/tensor_params.h"
