@@ -4,7 +4,7 @@
 
 #include "api/aclnn_call.h"
 #include "api/shim.h"
-#include "base/error_message.h"
+#include "base/status.h"
 #include "cust_opapi/entry.h"
 #include "ops/operator_list.h"
 #include "ops/refusal.h"

@@ -16,7 +16,6 @@
 
 #include "acl/acl_base.h"
 #include "aclnn/aclnn_base.h"
-#include "base/error_message.h"
 #include "base/status.h"
 #include "runtime/host_call.h"
 

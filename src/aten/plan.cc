@@ -10,7 +10,7 @@
 #include "acl/acl_base.h"
 #include "aten/library.h"
 #include "base/checked.h"
-#include "base/error_message.h"
+#include "base/status.h"
 #include "ops/recent_plans.h"
 #include "ops/refusal.h"
 #include "runtime/parallel.h"

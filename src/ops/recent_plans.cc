@@ -10,8 +10,8 @@
 #include <utility>
 #include <variant>
 
-#include "base/error_message.h"
 #include "base/fork.h"
+#include "base/status.h"
 #include "ops/settings.h"
 #include "runtime/parallel.h"
 

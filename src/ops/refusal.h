@@ -10,7 +10,6 @@
 
 #include "acl/acl_base.h"
 #include "aclnn/aclnn_base.h"
-#include "base/error_message.h"
 #include "base/log.h"
 #include "base/status.h"
 #include "ops/settings.h"

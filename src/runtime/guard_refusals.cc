@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "acl/acl_base.h"
-#include "base/error_message.h"
 #include "base/fork.h"
+#include "base/status.h"
 #include "runtime/guard.h"
 #include "runtime/guard_stack.h"
 #include "runtime/guard_table.h"

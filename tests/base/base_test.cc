@@ -19,7 +19,6 @@
 #include "base/checked.h"
 #include "base/dispatch.h"
 #include "base/dtype.h"
-#include "base/error_message.h"
 #include "base/fork.h"
 #include "base/handle_table.h"
 #include "base/log.h"
