@@ -12,7 +12,7 @@
 #include "base/json_text.h"
 #include "companion/operators.h"
 #include "cuda/library.h"
-#include "ops/select_kernel.h"
+#include "ops/kernels.h"
 #include "ops/settings.h"
 #include "portacl/version.h"
 #include "runtime/parallel.h"

@@ -7,7 +7,7 @@
 #include "ops/call.h"
 #include "ops/plan.h"
 #include "ops/refusal.h"
-#include "ops/select_kernel.h"
+#include "ops/kernels.h"
 #include "ops/shared_checks.h"
 #include "ops/table_limit.h"
 

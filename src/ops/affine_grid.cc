@@ -7,7 +7,7 @@
 #include "ops/affine_grid_params.h"
 #include "ops/call.h"
 #include "ops/plan.h"
-#include "ops/select_kernel.h"
+#include "ops/kernels.h"
 #include "ops/table_limit.h"
 
 namespace portacl::ops {

@@ -11,7 +11,7 @@
 #include "ops/deform_conv_params.h"
 #include "ops/plan.h"
 #include "ops/refusal.h"
-#include "ops/select_kernel.h"
+#include "ops/kernels.h"
 #include "ops/settings.h"
 #include "ops/shared_checks.h"
 

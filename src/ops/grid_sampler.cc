@@ -9,7 +9,7 @@
 #include "ops/call.h"
 #include "ops/grid_sampler_params.h"
 #include "ops/plan.h"
-#include "ops/select_kernel.h"
+#include "ops/kernels.h"
 
 namespace portacl::ops {
 namespace {

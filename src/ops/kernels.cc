@@ -1,6 +1,6 @@
 // Makes the lists of kernels from the list of operators: the GPU's kernel first, then vectorised
 // kernels, the reference last.
-#include "ops/select_kernel.h"
+#include "ops/kernels.h"
 
 #include <algorithm>
 #include <memory>

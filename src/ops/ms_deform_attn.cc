@@ -13,7 +13,7 @@
 #include "ops/ms_deform_attn_params.h"
 #include "ops/plan.h"
 #include "ops/refusal.h"
-#include "ops/select_kernel.h"
+#include "ops/kernels.h"
 #include "ops/shared_checks.h"
 
 namespace portacl::ops {

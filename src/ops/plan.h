@@ -185,7 +185,7 @@ class Plan {
   // Checks the rules on memory that all operators share, at the planned addresses.
   base::Status CheckMemory() const;
   // Chooses the kernel and keeps its name and workspace. The plan is small if the first tensor and
-  // the first output together have at most `small_elements` elements. Defined in select_kernel.h.
+  // the first output together have at most `small_elements` elements. Defined in kernels.h.
   template <class Params, class Kernels>
   base::Status Choose(const Kernels& kernels, const Params& params, int64_t small_elements,
                       PlannedKernel<Params>* kernel);

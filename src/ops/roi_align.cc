@@ -10,7 +10,7 @@
 #include "ops/plan.h"
 #include "ops/refusal.h"
 #include "ops/roi_align_params.h"
-#include "ops/select_kernel.h"
+#include "ops/kernels.h"
 #include "ops/shared_checks.h"
 
 namespace portacl::ops {

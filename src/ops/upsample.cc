@@ -13,7 +13,7 @@
 #include "ops/plan.h"
 #include "ops/resample_axis.h"
 #include "ops/resize.h"
-#include "ops/select_kernel.h"
+#include "ops/kernels.h"
 #include "ops/table_limit.h"
 #include "ops/upsample_nearest_exact_params.h"
 #include "ops/upsample_rules.h"

@@ -12,7 +12,7 @@
 
 #include "ops/call.h"
 #include "ops/plan.h"
-#include "ops/select_kernel.h"
+#include "ops/kernels.h"
 #include "ops/settings.h"
 #include "support/api/compare.h"
 #include "support/end_of_memory.h"

@@ -1,8 +1,8 @@
-// Chooses the kernel of a plan: the first kernel in the operator's list that this CPU has and that
-// serves the parameters, or the kernel and path that the user forces. Keeps the kernel plan. Also
-// makes plans (MakePlanOf).
-#ifndef PORTACL_OPS_SELECT_KERNEL_H_
-#define PORTACL_OPS_SELECT_KERNEL_H_
+// The kernels of each operator, and the kernel of a plan: the first kernel in the operator's list
+// that this CPU has and that serves the parameters, or the kernel and path that the user forces.
+// Keeps the kernel plan. Also makes plans (MakePlanOf).
+#ifndef PORTACL_OPS_KERNELS_H_
+#define PORTACL_OPS_KERNELS_H_
 
 #include <fmt/ranges.h>
 
@@ -30,7 +30,7 @@ namespace portacl::ops {
 template <class Params>
 using KernelList = std::vector<const base::Kernel<Params>*>;  // best first, "ref" last
 
-// Returns the kernels of all operators with these parameters. Defined in kernels.cc.
+// Returns the kernels of all operators with these parameters.
 template <class Params>
 const KernelList<Params>& KernelsFor();
 
@@ -48,14 +48,14 @@ struct KernelState {
   std::span<const char* const> variants;
 };
 
-// Returns an operator's kernels for CPUs, best first. Defined in kernels.cc.
+// Returns an operator's kernels for CPUs, best first.
 std::vector<KernelState> KernelsOf(Op op);
 
-// Returns the names of all operators' kernels that this CPU can run. Defined in kernels.cc.
+// Returns the names of all operators' kernels that this CPU can run.
 std::vector<std::string> AvailableImpls();
 
 // Checks the names behind each '-' in a path of PORTACL_IMPL. `unknown`: names that are no path or
-// variant of any operator's kernel `kernel`. `known`: all right names. Defined in kernels.cc.
+// variant of any operator's kernel `kernel`. `known`: all right names.
 struct LeftOutNames {
   std::vector<std::string> unknown;
   std::vector<std::string> known;
@@ -236,4 +236,4 @@ base::Status MakePlanOf(std::shared_ptr<const Plan>* plan, const Arguments&... a
 
 }  // namespace portacl::ops
 
-#endif  // PORTACL_OPS_SELECT_KERNEL_H_
+#endif  // PORTACL_OPS_KERNELS_H_
