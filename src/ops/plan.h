@@ -161,7 +161,7 @@ class Plan {
   // Shapes, dtype and kernel in one line, for logs and traces.
   std::string Describe() const;
 
-  // Checks the rules on memory (memory_rules.cc) for other storages than the planned ones. Views
+  // Checks the rules on memory for other storages than the planned ones. Views
   // are checked already.
   base::Status CheckAddresses(const Storages& storages) const;
   // Checks the rules that concern one tensor only: not null, and room in a known allocation.
@@ -244,7 +244,7 @@ class Plan {
   std::vector<TensorSlot> tensors_;
 };
 
-// ---- rules on memory, in memory_rules.cc, also for plans of several calls -----------------------
+// ---- rules on memory, also for plans of several calls -------------------------------------------
 
 // Refuses an output with two indices for one place in memory. `name` is the output's name.
 base::Status CheckOwnPlaces(const Refusals& refusals, const char* name,
