@@ -20,8 +20,8 @@
 #include "ops/call_timer.h"
 #include "ops/executor.h"
 #include "ops/plan.h"
-#include "ops/profile_rules.h"
 #include "ops/refusal.h"
+#include "ops/shared_checks.h"
 #include "runtime/scratch.h"
 
 namespace portacl::api {
@@ -87,7 +87,7 @@ Status ReadOperator(const char* type, int num_inputs, const aclTensorDesc* const
   PORTACL_RETURN_IF_ERROR(refusals.CheckProfile());
   // Before any argument is read. Check() repeats it for handles made under another profile.
   if (const ops::Signature* const listed = ops::FindByGraphName(type); listed != nullptr) {
-    PORTACL_RETURN_IF_ERROR(CheckAvailable(refusals, *listed, Surface::kGraph));
+    PORTACL_RETURN_IF_ERROR(CheckAvailable(refusals, *listed));
   }
   op->type = type;
   PORTACL_RETURN_IF_ERROR(CheckCount(refusals, kInputs, num_inputs, (*row)->inputs));

@@ -1,12 +1,10 @@
-// The refusals that all operators share.
+// The refusals that all operators share, and what each profile accepts.
 #include "ops/shared_checks.h"
 
 #include <algorithm>
 #include <bit>
 #include <string>
 #include <string_view>
-
-#include "ops/profile_rules.h"
 
 namespace portacl::ops {
 namespace {
@@ -37,17 +35,97 @@ std::string Layout(const Parameter& tensor, int axes) {
   return kLayouts[axes - 1];
 }
 
-// Returns "ND, NCDHW or NDHWC".
-std::string Choices(const FormatWords& formats) {
+const DTypeWords& Of(const DTypesOfProfiles& dtypes, Profile profile) {
+  switch (profile) {
+    case Profile::kAtlasA2:
+    case Profile::kAtlasA3:
+      break;
+    case Profile::kAtlasTraining:
+      return dtypes.atlas_training;
+    case Profile::kAscend950:
+      return dtypes.ascend_950;
+    case Profile::kOpen:
+      return dtypes.open;
+  }
+  return dtypes.atlas_a2;
+}
+
+const DTypeWords& DTypesIn(const Signature& signature, Profile profile) {
+  const DTypeWords& newest = Of(signature.traits.newest_dtypes, profile);
+  const bool other = CurrentEdition() == Edition::k9 && !newest.empty();
+  return other ? newest : Of(signature.traits.dtypes, profile);
+}
+
+std::string NameOf(int32_t dtype, const DTypeWords&) {
+  return base::DTypeName(static_cast<base::DType>(dtype));
+}
+std::string NameOf(int32_t format, const FormatWords&) {
+  return base::FormatName(static_cast<base::Format>(format));
+}
+
+// Returns "FLOAT, FLOAT16 or BF16" or "ND, NCDHW or NDHWC".
+template <class Listed>
+std::string Choices(const Listed& words) {
   std::string text;
-  for (const int32_t& format : formats) {
-    if (!text.empty()) text += &format + 1 == formats.end() ? " or " : ", ";
-    text += base::FormatName(static_cast<base::Format>(format));
+  for (const int32_t& word : words) {
+    if (!text.empty()) text += &word + 1 == words.end() ? " or " : ", ";
+    text += NameOf(word, words);
   }
   return text;
 }
 
+// Returns the profiles that have the function: "atlas-a2, atlas-a3, open".
+std::string ProfilesWith(const Signature& signature) {
+  std::string text;
+  for (const Profile profile : {Profile::kAtlasA2, Profile::kAtlasA3, Profile::kAtlasTraining,
+                                Profile::kAscend950, Profile::kOpen}) {
+    if (DTypesIn(signature, profile).empty()) continue;
+    if (!text.empty()) text += ", ";
+    text += ProfileName(profile);
+  }
+  return text;
+}
+
+// Returns the dtypes that a call through `surface` may have now. The native API has no profile.
+const DTypeWords& DTypesOf(const Signature& signature, Surface surface) {
+  return DTypesIn(signature, surface == Surface::kNative ? Profile::kOpen : CurrentProfile());
+}
+
+// Returns the dtypes that one tensor of the function may have now; it may have its own dtypes.
+const DTypeWords& DTypesOf(const Signature& signature, const Parameter& tensor, Surface surface) {
+  if (tensor.dtypes == nullptr) return DTypesOf(signature, surface);
+  return Of(*tensor.dtypes, surface == Surface::kNative ? Profile::kOpen : CurrentProfile());
+}
+
+// Refuses a tensor with a dtype that is not in `dtypes`.
+Status RefuseDType(const Refusals& refusals, const DTypeWords& dtypes, const char* tensor,
+                   base::DType dtype) {
+  return refusals.Refuse(Rule::kDType, "{} has dtype {}, but must be {}{}", tensor,
+                         base::DTypeName(dtype), Choices(dtypes),
+                         refusals.surface() == Surface::kNative
+                             ? ""
+                             : fmt::format(" (profile {})", ProfileName(CurrentProfile())));
+}
+
 }  // namespace
+
+Status CheckAvailable(const Refusals& refusals, const Signature& signature) {
+  if (!DTypesOf(signature, refusals.surface()).empty()) return {};
+  return refusals.Refuse(Rule::kUnknownOperator,
+                         "the profile {} does not have this operator; these have it: {}",
+                         ProfileName(CurrentProfile()), ProfilesWith(signature));
+}
+
+const FormatWords& FormatsOf(const Signature& signature) {
+  const Traits& traits = signature.traits;
+  const Profile profile = CurrentProfile();
+  if (profile == Profile::kOpen && !traits.open_formats.empty()) return traits.open_formats;
+  if (profile == Profile::kAscend950 && !traits.ascend_950_formats.empty()) {
+    return traits.ascend_950_formats;
+  }
+  const bool other = FollowsNewestPages() && !traits.newest_formats.empty();
+  return other ? traits.newest_formats : traits.formats;
+}
 
 SharedChecks::SharedChecks(const Call& call) : call_(call), refusals_(call.op(), call.surface()) {
   for (size_t at = 0; at < call.size(); ++at) {
@@ -85,7 +163,7 @@ Status SharedChecks::DTypes() const {
             ? common
             : DTypesOf(call_.signature(), *tensor.parameter, call_.surface());
     if (!dtypes.Has(static_cast<int32_t>(tensor.desc->dtype))) {
-      return CheckDType(refusals_, dtypes, call_.surface(), tensor.name(), tensor.desc->dtype);
+      return RefuseDType(refusals_, dtypes, tensor.name(), tensor.desc->dtype);
     }
     if (other != nullptr || tensor.parameter->dtypes != nullptr) continue;
     if (tensor.desc->dtype != reference_.desc->dtype) other = &tensor;
@@ -111,7 +189,7 @@ Status SharedChecks::Ranks() const {
 
 Status SharedChecks::Arguments() const {
   PORTACL_RETURN_IF_ERROR(Nulls());
-  return CheckAvailable(refusals_, call_.signature(), call_.surface());
+  return CheckAvailable(refusals_, call_.signature());
 }
 
 Status SharedChecks::Tensors() const {

@@ -1,4 +1,5 @@
-// The refusals that all operators share, made from the list of operators, in the documents' order.
+// The refusals that all operators share, made from the list of operators, in the documents' order:
+// also what the current profile accepts of each function (whether it exists, dtypes and formats).
 // An operator calls them before, between and behind its own checks.
 #ifndef PORTACL_OPS_SHARED_CHECKS_H_
 #define PORTACL_OPS_SHARED_CHECKS_H_
@@ -55,6 +56,12 @@ class SharedChecks {
   // that is not resized, without dtypes of its own.
   NamedTensor reference_{};
 };
+
+// Refuses a function that the current profile does not have.
+base::Status CheckAvailable(const Refusals& refusals, const Signature& signature);
+
+// Returns the formats that a call through the aclnn or graph API may have now.
+const FormatWords& FormatsOf(const Signature& signature);
 
 // Returns the rule that a wrong tensor breaks.
 inline Rule SideOf(Kind kind) { return kind == Kind::kOutput ? Rule::kOutput : Rule::kInput; }

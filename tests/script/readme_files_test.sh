@@ -11,11 +11,11 @@ cp -r include src tools "$copy"
 cd "$copy"
 touch src/base/not_named.cc src/ops/not_named_rules.cc src/cpu/grid_sampler/grid_sampler_2d_unnamed-inl.h
 rm src/ref/grid_sampler_point.h
-mv src/ops/profile_rules.cc tools/profile_rules.cc  # one of its name elsewhere does not count
-rm src/ops/profile_rules.h
+mv src/ops/recent_plans.cc tools/recent_plans.cc  # one of its name elsewhere does not count
+rm src/ops/recent_plans.h
 for problem in "src/base/README.md does not name not_named.cc" \
   "src/ops/README.md does not name not_named_rules.cc" \
-  "src/ops/README.md names profile_rules.*, which is not there" \
+  "src/ops/README.md names recent_plans.*, which is not there" \
   "src/cpu/grid_sampler/README.md does not name grid_sampler_2d_unnamed-inl.h" \
   "src/ref/README.md names grid_sampler_point.h, which is not there"; do
   python3 "$PORTACL_SOURCE_DIR/tests/script/readme_files.py" >found || true
