@@ -115,7 +115,7 @@ set_source_files_properties(
 
 # Why: see the file. Its own marks tell the sanitizer where loops begin and end.
 if(PORTACL_SANITIZE MATCHES "thread")
-  set_source_files_properties("${PROJECT_SOURCE_DIR}/src/runtime/thread_pools.cc" PROPERTIES
+  set_source_files_properties("${PROJECT_SOURCE_DIR}/src/runtime/parallel.cc" PROPERTIES
     COMPILE_OPTIONS "-fno-sanitize=thread;-DPORTACL_TSAN=1" SKIP_PRECOMPILE_HEADERS ON)
 endif()
 if(PORTACL_NARROW_ONLY AND TARGET portacl_cpu_objects)

@@ -59,7 +59,7 @@ CallKind& KindOf(uint64_t key);
 void ForgetKinds();
 
 // Returns false with PORTACL_ADAPT_THREADS=0: then every call uses its threads (RunRegion() of
-// thread_pools.cc).
+// parallel.cc).
 bool AdaptsThreads();
 
 // Counts since the start of the process, for portaclGetInfo.
