@@ -2,7 +2,7 @@
 // reads it beside libportacl.so, whose own is stripped where it is packaged.
 #include "api/handles.h"
 #include "ops/executor.h"
-#include "runtime/stream_queue.h"
+#include "runtime/stream.h"
 
 struct PortaclGdbTypes {
   const aclTensor* tensor;

@@ -4,7 +4,7 @@
 #include "runtime/context.h"
 #include "runtime/error.h"
 #include "runtime/options.h"
-#include "runtime/stream_queue.h"
+#include "runtime/stream.h"
 
 namespace rt = portacl::runtime;
 using portacl::api::Guarded;

@@ -3,7 +3,7 @@
 #include "api/shim.h"
 #include "runtime/context.h"
 #include "runtime/error.h"
-#include "runtime/stream_queue.h"
+#include "runtime/stream.h"
 
 namespace rt = portacl::runtime;
 using portacl::api::Guarded;

@@ -12,7 +12,7 @@
 
 #include "base/status.h"
 #include "runtime/capture_rules.h"
-#include "runtime/stream_queue.h"
+#include "runtime/stream.h"
 
 namespace portacl::runtime {
 

@@ -11,7 +11,7 @@
 #include "base/handle_table.h"
 #include "base/status.h"
 #include "runtime/gate.h"
-#include "runtime/stream_queue.h"
+#include "runtime/stream.h"
 
 namespace portacl::runtime {
 

@@ -14,7 +14,7 @@
 #include "base/per_thread.h"
 #include "runtime/context.h"
 #include "runtime/parallel.h"
-#include "runtime/stream_queue.h"
+#include "runtime/stream.h"
 
 namespace portacl::runtime {
 namespace {

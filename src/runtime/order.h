@@ -15,7 +15,7 @@
 #include <memory>
 #include <vector>
 
-#include "runtime/stream_queue.h"
+#include "runtime/stream.h"
 
 namespace portacl::runtime {
 

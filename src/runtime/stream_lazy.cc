@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "runtime/lazy.h"
-#include "runtime/stream_queue.h"
+#include "runtime/stream.h"
 
 namespace portacl::runtime {
 namespace {

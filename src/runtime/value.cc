@@ -10,7 +10,7 @@
 #include "runtime/lazy.h"
 #include "runtime/memory.h"
 #include "runtime/order.h"
-#include "runtime/stream_queue.h"
+#include "runtime/stream.h"
 
 namespace portacl::runtime {
 namespace {

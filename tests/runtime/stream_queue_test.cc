@@ -1,5 +1,4 @@
 // Launch and the stream's queue below the C API: failing work, small work, what work may hold.
-#include "runtime/stream_queue.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -14,7 +14,6 @@
 #include "runtime/context.h"
 #include "runtime/parallel.h"
 #include "runtime/stream.h"
-#include "runtime/stream_queue.h"
 #include "support/api/thread_pools.h"
 
 namespace portacl::runtime {

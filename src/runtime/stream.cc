@@ -1,5 +1,5 @@
 // The stream's queue and its thread, and the function by which operators use them: Launch().
-#include "runtime/stream_queue.h"
+#include "runtime/stream.h"
 
 #include <atomic>
 #include <chrono>
