@@ -17,7 +17,7 @@
 #include "acl/acl_base.h"
 #include "aclnn/aclnn_base.h"
 #include "base/status.h"
-#include "runtime/host_call.h"
+#include "runtime/observers.h"
 
 namespace portacl::api {
 

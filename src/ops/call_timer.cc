@@ -186,10 +186,10 @@ void LogCall(const Plan& plan, double microseconds) {
                             ArgumentWords(plan), microseconds));
 }
 
-CallTimer::CallTimer()
-    : log_(base::LogEnabled(base::LogLevel::kDebug)),
-      calls_(base::CallLogEnabled()),
-      trace_(runtime::TraceEnabled()) {
+void CallTimer::Begin() {
+  log_ = base::LogEnabled(base::LogLevel::kDebug);
+  calls_ = base::CallLogEnabled();
+  trace_ = runtime::TraceEnabled();
   if (log_ || calls_ || trace_) begin_ = std::chrono::steady_clock::now();
 }
 

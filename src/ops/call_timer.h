@@ -4,15 +4,17 @@
 #define PORTACL_OPS_CALL_TIMER_H_
 
 #include "ops/plan.h"
+#include "runtime/observers.h"
 #include "runtime/trace.h"
 
 namespace portacl::ops {
 
-// Constructed at the beginning of a phase; gets the plan at the end. If neither log nor timeline is
-// wanted, it costs at most three tests of a flag.
+// Constructed at the beginning of a phase; gets the plan at the end.
 class CallTimer {
  public:
-  CallTimer();
+  CallTimer() {
+    if (runtime::Observed()) Begin();
+  }
   // Reports phase 1 on the calling thread's row of the timeline. `kept`: the plan was made before.
   void Planned(const Plan& plan, bool kept = false) const {
     End("plan", plan, {.trace = trace_}, kept ? " (kept)" : "");
@@ -26,12 +28,13 @@ class CallTimer {
   struct Wanted {
     bool trace = false, call = false;
   };
+  void Begin();
   void End(const char* phase, const Plan& plan, Wanted wanted,
            const char* note = "") const noexcept;
 
-  const bool log_;
-  const bool calls_;
-  const bool trace_;
+  bool log_ = false;
+  bool calls_ = false;
+  bool trace_ = false;
   runtime::TraceTime begin_;
 };
 

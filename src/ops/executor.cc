@@ -8,8 +8,8 @@
 #include "ops/plan.h"
 #include "ops/settings.h"
 #include "runtime/fp_env.h"
-#include "runtime/guard.h"
 #include "runtime/memory.h"
+#include "runtime/observers.h"
 #include "runtime/stream.h"
 #include "runtime/trace.h"
 
@@ -21,7 +21,7 @@ using base::Status;
 // Replaces the elements' addresses by addresses that kernels may touch (others in guard mode only).
 Status ResolveElements(const Plan& plan, Elements* elements) {
   const bool strict = Strict();
-  if (!strict && !runtime::GuardEnabled()) return {};  // kernels use the same addresses
+  if (!strict && !runtime::Observed()) return {};  // kernels use the same addresses
   for (int i = 0; i < plan.num_tensors(); ++i) {
     const TensorSlot& slot = plan.tensor(i);
     const auto at = static_cast<size_t>(i);
@@ -55,6 +55,17 @@ void AddAccesses(const Plan& plan, const Elements& elements, runtime::Work* work
     work->accesses.push_back(access);
     access.write = false;
     if (updated) work->accesses.push_back(access);
+  }
+}
+
+// Tells the timeline and the checker of orders what the work does.
+void Describe(const Plan& plan, const Elements& elements, void* scratch, runtime::Work* work) {
+  if (runtime::TraceEnabled()) work->detail = plan.Describe();
+  if (!runtime::AccessesWanted()) return;
+  AddAccesses(plan, elements, work);
+  if (scratch != nullptr && plan.workspace_size() > 0) {
+    work->accesses.push_back({"workspace", reinterpret_cast<uintptr_t>(scratch),
+                              static_cast<size_t>(plan.workspace_size()), true});
   }
 }
 
@@ -125,14 +136,7 @@ Status LaunchPlan(std::shared_ptr<const Plan> plan, Elements elements, void* wor
   runtime::Work work;
   work.name = plan->op();
   work.small = plan->small();
-  if (runtime::TraceEnabled()) work.detail = plan->Describe();
-  if (runtime::AccessesWanted()) {
-    AddAccesses(*plan, elements, &work);
-    if (scratch != nullptr && plan->workspace_size() > 0) {
-      work.accesses.push_back({"workspace", reinterpret_cast<uintptr_t>(scratch),
-                               static_cast<size_t>(plan->workspace_size()), true});
-    }
-  }
+  if (runtime::Observed()) Describe(*plan, elements, scratch, &work);
   work.run = [plan = std::move(plan), elements = std::move(elements), scratch,
               kept = std::move(keep_alive)]() -> Status {
     const runtime::FpEnvironment environment;

@@ -13,6 +13,7 @@
 #include "base/checked.h"
 #include "base/log.h"
 #include "runtime/memory.h"
+#include "runtime/observers.h"
 #include "runtime/parallel.h"
 
 namespace portacl::ops {
@@ -96,7 +97,7 @@ TensorSlot::TensorSlot(const char* its_name, const base::TensorDesc& its_desc, b
 
 Plan::Plan(const Call& call)
     : refusals_(call.op(), call.surface()), device_(DeviceOf(call.surface())) {
-  if (base::CallLogEnabled()) {
+  if (runtime::Observed() && base::CallLogEnabled()) {
     logged_ = LoggedFunction(call);
     logged_numbers_ = std::make_unique<LoggedNumbers>(call);
   }

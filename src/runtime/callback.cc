@@ -15,7 +15,7 @@
 #include "base/fork.h"
 #include "runtime/context.h"
 #include "runtime/error.h"
-#include "runtime/lazy.h"
+#include "runtime/observers.h"
 #include "runtime/order.h"
 
 namespace portacl::runtime {

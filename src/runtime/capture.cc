@@ -12,6 +12,7 @@
 #include "base/handle_table.h"
 #include "runtime/context.h"
 #include "runtime/error.h"
+#include "runtime/observers.h"
 
 namespace portacl::runtime {
 namespace {
@@ -386,7 +387,7 @@ base::Status ReplayGraph(void* handle, void* stream_handle) {
     Task& task = tasks.emplace_back();
     task.work = std::move(step.work);
     task.ready = std::move(step.ready);
-    NoteWork(*stream, task.work);
+    if (Observed()) NoteWork(*stream, task.work);
   }
   return stream->EnqueueAll(std::move(tasks));
 }

@@ -13,7 +13,7 @@
 #include "runtime/capture.h"
 #include "runtime/context.h"
 #include "runtime/error.h"
-#include "runtime/lazy.h"
+#include "runtime/observers.h"
 #include "runtime/order.h"
 #include "runtime/trace.h"
 

@@ -41,7 +41,8 @@ class GateListener {
   virtual void OnGateOpen() = 0;
 };
 
-// The owner of the work that opens a gate. In lazy mode (lazy.h) the work begins only on demand.
+// The owner of the work that opens a gate. In lazy mode (observers.h) the work begins only on
+// demand.
 class GateOwner {
  public:
   virtual ~GateOwner() = default;

@@ -17,8 +17,8 @@
 #include "runtime/context.h"
 #include "runtime/error.h"
 #include "runtime/guard.h"
-#include "runtime/lazy.h"
 #include "runtime/leaks.h"
+#include "runtime/observers.h"
 #include "runtime/order.h"
 #include "runtime/virtual_memory.h"
 

@@ -19,7 +19,7 @@
 #include "runtime/guard_lines.h"
 #include "runtime/guard_pending.h"
 #include "runtime/guard_stack.h"
-#include "runtime/lazy.h"
+#include "runtime/observers.h"
 
 namespace portacl::runtime {
 namespace {
@@ -202,15 +202,10 @@ bool WaitsForUnseen(const Table& table, uint64_t stream) {
 
 }  // namespace
 
-constinit std::atomic<internal::Known> internal::lazy_mode{Known::kNothing};
-
 bool internal::FindLazyMode() {
-  if (lazy_mode.load() == Known::kNothing) {
-    const bool on = base::settings::Lazy();
-    if (on) FindLineReader();
-    lazy_mode.store(on ? Known::kOn : Known::kOff);
-  }
-  return lazy_mode.load() == Known::kOn;
+  static constinit base::Once<bool> lazy;
+  if (!lazy.IsFound() && base::settings::Lazy()) FindLineReader();
+  return lazy.Get([] { return base::settings::Lazy(); });
 }
 
 void NoteLaunch(Stream& stream, const Work& work) {

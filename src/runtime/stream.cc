@@ -7,7 +7,6 @@
 #include <limits>
 #include <list>
 #include <memory>
-#include <optional>
 #include <utility>
 
 #include "base/log.h"
@@ -15,20 +14,15 @@
 #include "runtime/context.h"
 #include "runtime/error.h"
 #include "runtime/fp_env.h"
-#include "runtime/guard.h"
-#include "runtime/guard_pending.h"
-#include "runtime/guard_stack.h"
-#include "runtime/lazy.h"
+#include "runtime/observers.h"
 #include "runtime/order.h"
 #include "runtime/parallel.h"
-#include "runtime/running_work.h"
 #include "runtime/trace.h"
 
 namespace portacl::runtime {
 namespace {
 
 constexpr auto kPollInterval = std::chrono::microseconds(100);
-constexpr int kOwnFrames = 3;  // this library's frames at the top of each launch's stack
 
 // The stream that has this thread run a task now, or null.
 PORTACL_STARTS_WITH_THREAD thread_local const Stream* running_stream = nullptr;
@@ -38,18 +32,6 @@ base::Status Failure(const char* what) noexcept {
     return Error(ACL_ERROR_INTERNAL_ERROR, "{}", what);
   } catch (...) {
     return {ACL_ERROR_INTERNAL_ERROR, "out of memory"};  // short enough to need no memory
-  }
-}
-
-base::Status CallGuarded(const Work& work) {
-  try {
-    return work.run ? work.run() : base::Status();
-  } catch (const std::bad_alloc&) {
-    return {ACL_ERROR_BAD_ALLOC, "out of memory"};
-  } catch (const std::exception& error) {
-    return Failure(error.what());
-  } catch (...) {
-    return Failure("unknown exception");
   }
 }
 
@@ -160,7 +142,7 @@ void Stream::WakeWaiters() {
 }
 
 base::Status Stream::Enqueue(Task&& task) {
-  task.enqueued = TraceHere();
+  if (Observed()) task.enqueued = TraceHere();
   Lock lock(mutex_);
   if (closed_) return Error(ACL_ERROR_RT_INVALID_HANDLE, "stream {} is being destroyed", id_);
   if (recorder_ != nullptr) return recorder_->Add(*this, std::move(task));
@@ -344,21 +326,22 @@ void Stream::Execute(Task&& task, Lock& lock) {
   if (done_waiters_ > 0) WakeWaiters();
 }
 
+base::Status Stream::CallGuarded(const Work& work) {
+  try {
+    return work.run ? work.run() : base::Status();
+  } catch (const std::bad_alloc&) {
+    return {ACL_ERROR_BAD_ALLOC, "out of memory"};
+  } catch (const std::exception& error) {
+    return Failure(error.what());
+  } catch (...) {
+    return Failure("unknown exception");
+  }
+}
+
 base::Status Stream::Run(Task& task) const {
   const RunningOn running(this);
   const FpEnvironment environment;
-  std::optional<RunningWork> known;
-  if (!task.work.accesses.empty()) {
-    known.emplace(task.work, id_);
-    LetGoForWork(task.work);
-  }
-  if (!TraceEnabled()) return CallGuarded(task.work);
-  const TraceTime begin = std::chrono::steady_clock::now();
-  AddTraceArrow(task.enqueued, {device_, id_}, begin);
-  base::Status status = CallGuarded(task.work);
-  AddTraceSpan({device_, id_}, {task.work.category, task.work.name, task.work.detail, begin,
-                                std::chrono::steady_clock::now()});
-  return status;
+  return Observed() ? RunObserved(task) : CallGuarded(task.work);
 }
 
 // Drops tasks that have not started. They count as over only when the running task is over, because
@@ -404,7 +387,7 @@ void Stream::WorkerMain() {
   StayOnOwnThreads();
   Lock lock(mutex_);
   for (;;) {
-    const bool traced = TraceEnabled();
+    const bool traced = Observed() && TraceEnabled();
     // On the timeline, a wait for an event lasts from the task's turn to the event.
     if (traced) WorkerWaits(lock, [this] { return worker_ends_ || (!busy_ && HeadDemanded()); });
     const TraceTime begin = traced ? std::chrono::steady_clock::now() : TraceTime();
@@ -421,32 +404,10 @@ void Stream::WorkerMain() {
   }
 }
 
-// Keeps the answer instead of asking both modes each time, because these calls are very short.
-bool AccessesWanted() {
-  static constinit std::atomic<internal::Known> wanted{internal::Known::kNothing};
-  if (wanted.load(std::memory_order_relaxed) == internal::Known::kNothing) {
-    wanted = LazyEnabled() || GuardEnabled() ? internal::Known::kOn : internal::Known::kOff;
-  }
-  return wanted.load(std::memory_order_relaxed) == internal::Known::kOn;
-}
-
-void NoteWork(Stream& stream, Work& work) {
-  if (!AccessesWanted()) return;
-  if (GuardEnabled()) work.launched = std::make_shared<GuardStack>(CaptureStack(kOwnFrames));
-  if (!LazyEnabled()) return;
-  NoteLaunch(stream, work);
-  if (!work.own_thread || stream.recorder() != nullptr) return;
-  // A host function may tell host threads that work is over, in ways that the checker cannot see.
-  work.run = [order = ClockOf(stream), run = std::move(work.run)] {
-    NoteSynchronized(order);
-    return run();
-  };
-}
-
 base::Status Launch(void* stream, Work&& work) {
   std::shared_ptr<Stream> found;
   PORTACL_RETURN_IF_ERROR(FindStream(stream, &found));
-  NoteWork(*found, work);
+  if (Observed()) NoteWork(*found, work);
   Task task;
   task.work = std::move(work);
   return found->Enqueue(std::move(task));
@@ -455,7 +416,9 @@ base::Status Launch(void* stream, Work&& work) {
 base::Status LaunchAll(void* stream, std::list<Work> works) {
   std::shared_ptr<Stream> found;
   PORTACL_RETURN_IF_ERROR(FindStream(stream, &found));
-  for (Work& work : works) NoteWork(*found, work);
+  for (Work& work : works) {
+    if (Observed()) NoteWork(*found, work);
+  }
   std::list<Task> tasks;
   for (Work& work : works) tasks.emplace_back().work = std::move(work);
   return found->EnqueueAll(std::move(tasks));

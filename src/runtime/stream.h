@@ -36,9 +36,6 @@ struct MemoryAccess {
 
 struct GuardStack;
 
-// Returns true if Work::accesses is used (in guard mode and in lazy mode).
-bool AccessesWanted();
-
 struct Work {
   const char* name = "";  // static string, for traces and messages
   // True if the work takes only a few microseconds. It may then run on the calling thread if the
@@ -202,7 +199,9 @@ class Stream final : public GateListener,
   void WakeWaiters();
   void Help(uint64_t target, Lock& lock);
   void Execute(Task&& task, Lock& lock);
+  static base::Status CallGuarded(const Work& work);
   base::Status Run(Task& task) const;
+  base::Status RunObserved(Task& task) const;
   void DropQueue(Lock& lock);
   void WorkerMain();
 
@@ -234,7 +233,7 @@ class Stream final : public GateListener,
   std::thread worker_;     // started by the first task that needs it
 };
 
-// Tells guard mode and lazy mode of work before it is enqueued. Does nothing without these modes.
+// Tells guard mode and lazy mode of work before it is enqueued, if Observed().
 void NoteWork(Stream& stream, Work& work);
 
 }  // namespace portacl::runtime

@@ -7,8 +7,8 @@
 
 #include "runtime/context.h"
 #include "runtime/error.h"
-#include "runtime/lazy.h"
 #include "runtime/memory.h"
+#include "runtime/observers.h"
 #include "runtime/order.h"
 #include "runtime/stream.h"
 

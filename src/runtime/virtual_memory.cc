@@ -23,7 +23,7 @@
 #include "runtime/context.h"
 #include "runtime/error.h"
 #include "runtime/guard.h"
-#include "runtime/lazy.h"
+#include "runtime/observers.h"
 #include "runtime/order.h"
 
 namespace portacl::runtime {

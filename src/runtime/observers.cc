@@ -1,5 +1,5 @@
-// Decides which calls are shown, and shows them.
-#include "runtime/host_call.h"
+// Finds the observers, and shows calls to them.
+#include "runtime/observers.h"
 
 #include <fmt/format.h>
 
@@ -28,15 +28,28 @@ bool IsShown(std::string_view function) {
 
 }  // namespace
 
-constinit std::atomic<HostCall::Shown> HostCall::shown_{Shown::kUnknown};
+constinit std::atomic<internal::Known> internal::observed{Known::kNothing};
+
+bool internal::FindObservers() noexcept {
+  if (observed.load() == Known::kNothing) {
+    try {
+      const bool found = base::LogEnabled(base::LogLevel::kDebug) || base::CallLogEnabled() ||
+                         *base::settings::Trace() != '\0' || GuardEnabled() || FindLazyMode();
+      observed.store(found ? Known::kOn : Known::kOff);
+    } catch (...) {  // no memory for the log: the next call tries again
+      return true;
+    }
+  }
+  return observed.load() == Known::kOn;
+}
+
+bool AccessesWanted() { return Observed() && (LazyEnabled() || GuardEnabled()); }
 
 void HostCall::Begin(const char* function, const char* phase) noexcept {
   try {
     log_ = base::LogEnabled(base::LogLevel::kTrace);
     guard_ = GuardEnabled();
-    const bool somewhere = log_ || guard_ || *base::settings::Trace() != '\0';
-    shown_.store(somewhere ? Shown::kSomewhere : Shown::kNowhere, std::memory_order_relaxed);
-  } catch (...) {  // no memory for the log: the next call tries again
+  } catch (...) {  // no memory for the log
     return;
   }
   trace_ = TraceEnabled() && *phase == '\0' && IsShown(function);

@@ -1,18 +1,55 @@
-// Streams in lazy mode: decides which tasks may begin.
+// Streams that are observed: what guard mode, lazy mode and the timeline learn of their work, and
+// which tasks may begin in lazy mode.
 #include <chrono>
 #include <list>
 #include <memory>
+#include <optional>
 #include <utility>
 
-#include "runtime/lazy.h"
+#include "runtime/guard.h"
+#include "runtime/guard_pending.h"
+#include "runtime/guard_stack.h"
+#include "runtime/observers.h"
+#include "runtime/order.h"
+#include "runtime/running_work.h"
 #include "runtime/stream.h"
+#include "runtime/trace.h"
 
 namespace portacl::runtime {
 namespace {
 
 constexpr auto kVisibleAfter = std::chrono::milliseconds(100);  // see Task::visible
+constexpr int kOwnFrames = 3;  // this library's frames at the top of each launch's stack
 
 }  // namespace
+
+void NoteWork(Stream& stream, Work& work) {
+  if (!AccessesWanted()) return;
+  if (GuardEnabled()) work.launched = std::make_shared<GuardStack>(CaptureStack(kOwnFrames));
+  if (!LazyEnabled()) return;
+  NoteLaunch(stream, work);
+  if (!work.own_thread || stream.recorder() != nullptr) return;
+  // A host function may tell host threads that work is over, in ways that the checker cannot see.
+  work.run = [order = ClockOf(stream), run = std::move(work.run)] {
+    NoteSynchronized(order);
+    return run();
+  };
+}
+
+base::Status Stream::RunObserved(Task& task) const {
+  std::optional<RunningWork> known;
+  if (!task.work.accesses.empty()) {
+    known.emplace(task.work, id_);
+    LetGoForWork(task.work);
+  }
+  if (!TraceEnabled()) return CallGuarded(task.work);
+  const TraceTime begin = std::chrono::steady_clock::now();
+  AddTraceArrow(task.enqueued, {device_, id_}, begin);
+  base::Status status = CallGuarded(task.work);
+  AddTraceSpan({device_, id_}, {task.work.category, task.work.name, task.work.detail, begin,
+                                std::chrono::steady_clock::now()});
+  return status;
+}
 
 // Releases the lock. Starts the stream's thread, which runs visible tasks and tasks that other
 // streams or threads demand.
