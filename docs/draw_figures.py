@@ -530,7 +530,7 @@ PHASES = (
         (1, "aclnn_call.cc: executor looked up", "null, foreign or used up: an error", "Executor"),
         (2, "executor.cc: addresses",
          "checked against the allocations;\nstorage becomes element (0, 0, ...)", "Work"),
-        (3, "stream_queue.cc, parallel.cc",
+        (3, "stream.cc, parallel.cc",
          "this thread if work is small and the stream idle,\n"
          "or the stream's own; tiles on the arena's threads", "Params, KernelPlan"),
         (4, "Kernel::run",
