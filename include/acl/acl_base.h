@@ -325,7 +325,6 @@ PORTACL_API const char* aclGetTensorDescName(aclTensorDesc* desc);
  * The type, shape and format of aclCreateTensorDesc() say what a tensor means. If its memory is
  * laid out otherwise, these functions say how, and operators by name use it. portacl knows layouts
  * with the same axes in another order (NCHW and NHWC); operators refuse other layouts with 100027.
- * 100027.
  * @return ACL_SUCCESS; 100000 for a handle that is not live or an argument out of range.
  * @{
  */

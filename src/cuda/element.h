@@ -1,5 +1,6 @@
 // Elements and arithmetic for GPUs. Results have the bits of base/half.h and of the CPU's kernels,
-// except the payload of a NaN. The compiler fuses no operations (-fmad=false); fused steps are explicit.
+// except the payload of a NaN. The compiler fuses no operations (-fmad=false); fused steps are
+// explicit.
 #ifndef PORTACL_CUDA_ELEMENT_H_
 #define PORTACL_CUDA_ELEMENT_H_
 

@@ -53,7 +53,7 @@ int64_t OffsetOf(const base::TensorDesc& desc) {
   if (desc.has_storage || desc.NumElements() == 0) return desc.offset;
   const base::ElementRange reach = base::ReachOf(desc);
   int64_t offset = 0;
-  // A view that no kernel reads may lie anywhere.
+  // If the range overflows, no kernel reads the view, and its offset does not matter.
   return reach.valid && base::CheckedSub(int64_t{0}, reach.lowest, &offset) ? offset : 0;
 }
 

@@ -195,7 +195,7 @@ struct Parameter {
   static constexpr size_t kMaxParts = 8;
 
   Kind kind;
-  const char* name;  // "" if only other functions of the operator have it: its value is null
+  const char* name;  // "" if this function lacks the parameter and another has it: null
   // Tensors, kInts and kSizes: the extents by symbol, "N,C,OH,OW". Equal symbols are equal numbers;
   // symbols of the resized side begin with O. "*" is L, "H,W" or "D,H,W". kBools: the outputs.
   // kMode, kWord: the words, "zeros|border".

@@ -27,7 +27,8 @@ struct OrderClock {
 using SharedClock = std::shared_ptr<const OrderClock>;
 
 // Called before work is enqueued. Names on stderr the calls that must be ordered with the work but
-// are not, each pair once. In guard mode, poisons the memory that the work writes, unless pending work uses it.
+// are not, each pair once. In guard mode, poisons the memory that the work writes, unless pending
+// work uses it.
 void NoteLaunch(Stream& stream, const Work& work);
 
 // Returns the work that is over once the stream's present work is over.

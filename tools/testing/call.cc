@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstring>
 #include <map>
+#include <numeric>
 
 #include "tools/cli_error.h"
 
@@ -321,13 +322,22 @@ ViewTensor::ViewTensor(int32_t dtype, Shape shape, Shape strides, int64_t offset
   bytes_.resize(cli::CountBytes({storage_}, std::max<size_t>(element_size(), 1), what));
 }
 
-ViewTensor ViewTensor::ChannelsFirst() const {
+ViewTensor ViewTensor::Permuted(const std::vector<size_t>& axes) const {
   ViewTensor moved = *this;
-  std::rotate(moved.shape_.begin() + 1, moved.shape_.end() - 1, moved.shape_.end());
-  std::rotate(moved.strides_.begin() + 1, moved.strides_.end() - 1, moved.strides_.end());
+  for (size_t i = 0; i < axes.size(); ++i) {
+    moved.shape_[i] = shape_[axes[i]];
+    moved.strides_[i] = strides_[axes[i]];
+  }
   moved.dense_ = moved.count_ == moved.storage_ - moved.offset_ &&
                  moved.strides_ == cli::DenseStrides(moved.shape_);
   return moved;
+}
+
+ViewTensor ViewTensor::ChannelsFirst() const {
+  std::vector<size_t> axes(shape_.size());
+  std::iota(axes.begin(), axes.end(), size_t{0});
+  std::rotate(axes.begin() + 1, axes.end() - 1, axes.end());
+  return Permuted(axes);
 }
 
 template <class Visit>

@@ -37,6 +37,8 @@ class ViewTensor {
     return bytes_.data() + static_cast<size_t>(offset_) * element_size();
   }
 
+  // The same elements with the axes in another order: axis i is this tensor's axis axes[i].
+  ViewTensor Permuted(const std::vector<size_t>& axes) const;
   // The same elements, if this one is (N, ..., C).
   ViewTensor ChannelsFirst() const;
 

@@ -8,8 +8,10 @@
 #include <cstring>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tools/cli_error.h"
@@ -132,18 +134,47 @@ class GraphArguments {
     }
   }
 
+  // Stores the results in the call's tensors.
+  void Take(const Side& outputs, Call& call) const {
+    const std::vector<size_t> results = call.With(Role::kOutput);
+    size_t index = 0;
+    for (const ops::Parameter& p : type_.parameters) {
+      if (!ops::IsWritten(p.kind) || *p.name == '\0' || index == results.size()) continue;
+      ViewTensor& own = call.arguments[results[index]].tensor;
+      ViewTensor tensor = own.Permuted(AxesOf(p, results[index]));
+      tensor.SetDense(outputs.Take(index++));
+      own.bytes() = std::move(tensor.bytes());
+    }
+  }
+
  private:
   // A tensor that the call lacks has only a shape that counts.
   void AddTensor(Role role, size_t index, const ops::Parameter& p, Side& side) const {
     const std::vector<size_t> tensors = call_.With(role);
     if (index < tensors.size()) {
-      const ViewTensor& tensor = call_.arguments[tensors[index]].tensor;
+      const ViewTensor& own = call_.arguments[tensors[index]].tensor;
+      const ViewTensor tensor = own.Permuted(AxesOf(p, tensors[index]));
       return side.Add(tensor.dtype(), tensor.shape(), tensor.Dense());
     }
     const int32_t dtype = call_.input().dtype();
     const Shape shape = ListOf(p);
     side.Add(dtype, shape,
              std::vector<std::byte>(cli::CountBytes(shape, AclElementSize(dtype), p.name)));
+  }
+
+  // The order in which the graph operator has the axes of the call's argument i: by their symbols.
+  std::vector<size_t> AxesOf(const ops::Parameter& p, size_t i) const {
+    std::vector<size_t> axes(call_.arguments[i].tensor.shape().size());
+    std::iota(axes.begin(), axes.end(), size_t{0});
+    const std::vector<std::string> symbols = Symbols(call_.op->parameters[i]);
+    if (symbols.size() != axes.size() || ops::PartsOf(p) != axes.size()) return axes;
+    std::vector<size_t> found;
+    for (size_t part = 0; part < axes.size(); ++part) {
+      const auto at = std::find(symbols.begin(), symbols.end(), ops::PartOf(p, part));
+      if (at == symbols.end()) return axes;
+      found.push_back(static_cast<size_t>(at - symbols.begin()));
+    }
+    return found;
   }
 
   // Extents by symbol; if the list names none, the call's own.
@@ -235,7 +266,8 @@ class GraphArguments {
 void RunGraph(Call& call, const ops::Signature& type, void* stream, Timing& timing) {
   Side inputs, outputs;
   const Attributes attributes(aclopCreateAttr());
-  GraphArguments(call, type).Fill(inputs, outputs, attributes.get());
+  const GraphArguments arguments(call, type);
+  arguments.Fill(inputs, outputs, attributes.get());
   const auto sources = inputs.buffers();
   const std::vector<const aclDataBuffer*> read(sources.begin(), sources.end());
   const auto read_descriptions = inputs.descriptions(), descriptions = outputs.descriptions();
@@ -248,10 +280,7 @@ void RunGraph(Call& call, const ops::Signature& type, void* stream, Timing& timi
         "aclopCompileAndExecute");
     Check(aclrtSynchronizeStream(stream), "aclrtSynchronizeStream");
   });
-  const std::vector<size_t> results = call.With(Role::kOutput);
-  for (size_t i = 0; i < results.size(); ++i) {
-    call.arguments[results[i]].tensor.SetDense(outputs.Take(i));
-  }
+  arguments.Take(outputs, call);
 }
 
 }  // namespace portacl::golden

@@ -176,8 +176,8 @@ struct Bilinear {
     }
   };
 
-  // Adds the points with a window in registers. The window stays while points stay in its cells, or moves
-  // to the next column. If a point lies elsewhere, the window is stored, and a new window is
+  // Adds the points with a window in registers. The window stays while points stay in its cells, or
+  // moves to the next column. If a point lies elsewhere, the window is stored, and a new window is
   // loaded.
   static void RunInRegisters(const StripJob<F>& job) {
     const typename Window::Block d;

@@ -35,8 +35,8 @@ HWY_INLINE void LinearSlopes(D d, const Read& read, const Before& t, const Behin
   y = TapSlope(d, nw, sw, ne, se, t(0), u(0));
 }
 
-// Computes the slopes of a trilinear point. Slopes along x and y come from the slopes in the planes kAbove
-// and kBelow, the slope along z from the values in these planes.
+// Computes the slopes of a trilinear point. Slopes along x and y come from the slopes in the planes
+// kAbove and kBelow, the slope along z from the values in these planes.
 template <class D, class Read, class Before, class Behind, class V = hn::Vec<D>>
 HWY_INLINE void LinearSlopes(D d, const Read& read, const Before& t, const Behind& u, V& x, V& y,
                              V& z) {

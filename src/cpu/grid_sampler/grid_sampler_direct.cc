@@ -64,7 +64,7 @@ class PaddedImage {
     }
   }
 
-  // First cell of channel 0, with its frame; elements of a channel and of a row.
+  // The first cell of channel 0, in its frame; elements of a channel and of a row, with the frame.
   const F* cells() const { return cells_; }
   int64_t plane() const { return plane_; }
   int64_t pitch() const { return pitch_; }

@@ -12,9 +12,9 @@
 namespace portacl::cpu {
 namespace {
 
-// Most channels for "direct". There each lane has a point, and every channel reads cache lines of
-// its own. On a slab channels share lines, but the slab must be made first. Below this number
-// "direct" is faster: by far on smooth grids, by little on random grids.
+// The largest number of channels for "direct". There each lane has a point, and every channel
+// reads cache lines of its own. On a slab channels share lines, but the slab must be made first. Up
+// to this number "direct" is faster: by far on smooth grids, by little on random grids.
 int64_t MaxDirectChannels(ops::Interpolation interpolation, bool has_windows) {
   const bool slow = GathersAreSlow();
   switch (interpolation) {
@@ -47,9 +47,9 @@ int64_t StridedPixelsPerPoint(const ops::GridSampler2DParams& p) {
     const int64_t pixels = (nearest ? 8 : bilinear ? 12 : 96) * (narrow ? 2 : 1);
     return neighbours ? pixels : pixels / 6;
   }
-  // Gathers cost the same for each channel of a point; a slab costs about the same for all.
+  // The cost of gathers grows with the number of channels, the cost of a slab hardly does.
   struct Cost {
-    int64_t free;     // for so many channels, gathers cost a point no more than a slab
+    int64_t free;     // up to so many channels, gathers are as cheap as a slab
     int64_t channel;  // pixels per point that each further channel costs
     int64_t most;
   };

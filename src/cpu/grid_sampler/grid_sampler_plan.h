@@ -190,7 +190,7 @@ struct GridSampler2DBackwardPlan : base::PathPlan<SlabGeometry, PaddedGeometry, 
 };
 
 // Makes the kernel plan. No plan for empty tensors, extents above 2^24 (beyond exact floats), and
-// planes or point counts above 2^30. `path`: the text of a base::PathChoice.
+// images of more than 2^30 pixels or at least 2^30 points. `path`: the text of a base::PathChoice.
 std::optional<GridSampler2DBackwardPlan> PlanGridSampler2DBackward(
     const ops::GridSampler2DBackwardParams& params, std::string_view path);
 

@@ -80,9 +80,9 @@ std::vector<int64_t> PixelTable(const ops::NearestAxis& w, int64_t channels) {
   return source;
 }
 
-// Joins small planes that are adjacent on both sides to rows of up to a vector of sources. Returns
-// whether the path "permute" serves such rows; then `from` and `to` become tensors of rows, and the
-// plan has their tables.
+// Makes rows of several small planes, if planes follow each other in `from` and in `to`. A row has
+// at most a vector of sources. Returns true if the path "permute" serves these rows; then `from`
+// and `to` become tensors of rows, and the plan has their tables.
 bool JoinPlanes(const Params& p, int64_t lanes, NearestSide* from, NearestSide* to,
                 NearestForwardKernelPlan& plan) {
   const double most_in = static_cast<double>(int64_t{1} << 40);
