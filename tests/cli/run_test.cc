@@ -261,6 +261,52 @@ TEST_F(RunTest, GraphNamesGiveTheBitsOfTheirAclnnFunctions) {
                  "--mask does not apply to GridSampler2DGrad");
 }
 
+// Operators without an aclnn function run by graph name too. The vendor's axes of rotated rois
+// stand in another order.
+TEST_F(RunTest, GraphNamesWithoutAnAclnnFunctionGiveTheBitsOfTheNativeApi) {
+  Write("rois.npy",
+        NpyFile("<f4", "(2, 6)", Bytes<float>({0, 4, 3, 5, 2, 0.5F, 0, 2, 5, 3, 4, -0.25F})));
+  Write("grad.npy", NpyFile("<f4", "(2, 1, 2, 2)", Bytes<float>({1, 2, 3, 4, 5, 6, 7, 8})));
+  Write("offset.npy",
+        NpyFile("<f4", "(1, 3, 2, 2)",
+                Bytes<float>({0.5F, -1, 0.25F, 2, 1, 0, -0.5F, 0.75F, 1, 0.5F, 0.25F, 2})));
+  Write("columns.npy", NpyFile("<f4", "(1, 2, 2, 2)", Bytes<float>({1, 2, 3, 4, 5, 6, 7, 8})));
+  struct Row {
+    std::string graph, native;
+    std::vector<std::string> options, outputs;
+  };
+  const std::vector<std::string> bins = {"--boxes",        "rois.npy", "--pooled-height",  "2",
+                                         "--pooled-width", "2",        "--sampling-ratio", "2"};
+  const std::vector<std::string> image = {"--input",  "random:1",   "--shape",       "1,2,2,2",
+                                          "--offset", "offset.npy", "--kernel-size", "1,1"};
+  const auto with = [](std::vector<std::string> these, const std::vector<std::string>& more) {
+    these.insert(these.end(), more.begin(), more.end());
+    return these;
+  };
+  const std::vector<Row> rows = {{"RoiAlignRotated",
+                                  "roi_align_rotated",
+                                  with(bins, {"--input", "random:1", "--shape", "1,3,6,8"}),
+                                  {"output"}},
+                                 {"RoiAlignRotatedGrad",
+                                  "roi_align_rotated_backward",
+                                  with(bins, {"--grad-output", "grad.npy", "--size", "1,6,8"}),
+                                  {"grad_input"}},
+                                 {"DeformableOffsets", "deformable_offsets", image, {"columns"}},
+                                 {"DeformableOffsetsGrad",
+                                  "deformable_offsets_backward",
+                                  with(image, {"--grad-output", "columns.npy"}),
+                                  {"input_grad", "offset_grad"}}};
+  for (const Row& row : rows) {
+    const auto got = RunJson(with({"run", row.graph}, row.options));
+    const auto want = RunJson(with({"run", row.native}, row.options));
+    EXPECT_EQ(got.value("api", ""), "aclopCompileAndExecute " + row.graph);
+    EXPECT_EQ(want.value("api", ""), "native C++ API");
+    for (const std::string& output : row.outputs) {
+      EXPECT_EQ(TensorNamed(got, output), TensorNamed(want, output)) << row.graph;
+    }
+  }
+}
+
 // The symbols of a tensor's extents, with as many axes for "*".
 std::vector<std::string> SymbolsOf(const ops::Parameter& tensor, size_t axes) {
   static const std::vector<std::string> kAxes[] = {{"L"}, {"H", "W"}, {"D", "H", "W"}};
