@@ -165,8 +165,8 @@ Elements Plan::ElementsAt(const Storages& storages) const {
   return elements;
 }
 
-// Returns equal numbers for calls that the runtime's thread policy treats alike: calls with the
-// same operator and kernel, and with numbers of elements within a factor of 1.5.
+// Returns equal numbers for calls that the runtime's thread policy treats alike: the same operator
+// and kernel, and elements in one class. Classes begin at 2^k and at 1.5 * 2^k.
 uint64_t Plan::Kind() const {
   uint64_t elements = 0;
   for (int i = 0; i < num_tensors(); ++i) {

@@ -27,7 +27,7 @@ Timeouts& TheTimeouts();
 void SetCompileOption(int32_t option, std::string value);
 std::string CompileOption(int32_t option);
 
-// The aclrtFloatOverflowMode of a device, which must be valid.
+// The aclrtFloatOverflowMode of a valid device.
 std::atomic<int32_t>& SaturationMode(int32_t device);
 
 // The number of cores of a device or stream. `resource` is in [0, kResources); 0 cores remove the

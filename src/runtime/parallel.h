@@ -71,9 +71,9 @@ void ParallelFor(int64_t count, int64_t grain, Body&& body) {
 // time. 0 <= slot < slots, and bodies that run at the same time have different slots. `slot` is an
 // index of scratch memory: a plan books `slots` pieces (usually NumThreads() while planning; the
 // number may have changed since). In all loops of a call, a thread has the same slot, so its
-// scratch memory is in its caches. Indices are handed out in ascending order. Ranges get shorter
-// towards the end: neighbouring indices share pages and cache lines, so the first ranges are long,
-// and threads rarely compete for them.
+// scratch memory is in its caches. Indices are handed out in ascending order. The first ranges
+// are long, because neighbouring indices share pages and cache lines. Ranges get shorter towards
+// the end, so that a late thread delays no other thread.
 template <class Body>
 void ParallelForRanges(int64_t count, int slots, Body&& body) {
   using Plain = std::remove_reference_t<Body>;

@@ -72,8 +72,8 @@ HWY_INLINE void FinishGrads(D d, const Axes<V>& sum, const Axes<V>& slope, M unu
 }
 
 // Shared part of the kernels of gridGrad with a point in each lane. Params is for images or
-// volumes. kPairs: see TapSource. kJoined: several small images count as one, and its point p is
-// point p % points of image p / points.
+// volumes. kPairs: see TapSource. kJoined: several small images of `points` points each count as
+// one; its point p is point p % points of image number p / points.
 template <class Params, class T, bool kPairs, bool kJoined = false>
 class PointGridGrad {
  protected:

@@ -65,7 +65,7 @@ int64_t StridedPixelsPerPoint(const ops::GridSampler2DParams& p) {
 constexpr int64_t kTinyElements = 16384;
 
 // Whether a slab serves. Cells around the image hold the value of taps outside: 0 or a constant.
-// Nearest adds +0 to a cell, and -0 would become +0: no slab serves nearest with a constant of 0.
+// On a slab nearest adds +0 to values, and a constant of -0 would become +0: no slab serves that.
 bool ServesSlab(const ops::GridSampler2DShape& s) {
   if (!IsExtended(s)) return true;
   const bool nearest = s.interpolation == ops::Interpolation::kNearest;

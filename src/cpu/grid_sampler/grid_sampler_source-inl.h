@@ -340,8 +340,8 @@ struct JoinedImages {
     }
   }
 
-  // Fetches the lines that points read 2 * kLength after point k of the image at `from`. Only if
-  // points read most lines of the images. Hardware does not prefetch these lines.
+  // Fetches the cache lines of a block of points, two blocks after point k of the image at `from`,
+  // if points read most lines of the images. Hardware does not prefetch these lines.
   template <class T>
   HWY_INLINE void FetchAhead(const T* from, int64_t k) const {
     const int64_t first = k * point_elements + 2 * fetched;

@@ -536,7 +536,7 @@ class Resampler {
   bool IsEmpty(const ResampleTaps<F>& taps, int64_t o) const {
     return plan_.clears && !taps.identity && taps.Count(o) == 0;
   }
-  // Writes zeros past the caches, as the rows beside: a line with both kinds of stores is slow.
+  // Writes zeros as the neighbouring rows are written: a line with both kinds of stores is slow.
   HWY_NOINLINE void ClearRows(T* output, int64_t h0, int64_t h1) const {
     const ComputeTag<F> d;
     const int64_t at = columns_->w0 * plan_.inner;
