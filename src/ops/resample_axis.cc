@@ -193,22 +193,27 @@ void FillWindows(const ResampleRule& rule, const Arrays<F>& to) {
 
 // Writes the taps of four destinations: two taps each, or four.
 template <class V, class To>
-void Write(const V& a, const V& b, To* to) {
-  const Four<To> rows[] = {
-      __builtin_convertvector(__builtin_shufflevector(a, b, 0, 4, 1, 5), Four<To>),
-      __builtin_convertvector(__builtin_shufflevector(a, b, 2, 6, 3, 7), Four<To>)};
-  std::memcpy(to, rows, sizeof rows);
+void Write(const V (&taps)[2], To* to) {
+  const auto& [a, b] = taps;
+  const auto first = __builtin_convertvector(__builtin_shufflevector(a, b, 0, 4, 1, 5), Four<To>);
+  const auto second = __builtin_convertvector(__builtin_shufflevector(a, b, 2, 6, 3, 7), Four<To>);
+  std::memcpy(to, &first, sizeof first);
+  std::memcpy(to + 4, &second, sizeof second);
 }
 template <class V, class To>
-void Write(const V& a, const V& b, const V& c, const V& d, To* to) {
-  Write(__builtin_shufflevector(a, c, 0, 4, 1, 5), __builtin_shufflevector(b, d, 0, 4, 1, 5), to);
-  Write(__builtin_shufflevector(a, c, 2, 6, 3, 7), __builtin_shufflevector(b, d, 2, 6, 3, 7),
-        to + 8);
+void Write(const V (&taps)[4], To* to) {
+  const auto& [a, b, c, d] = taps;
+  const V first[] = {__builtin_shufflevector(a, c, 0, 4, 1, 5),
+                     __builtin_shufflevector(b, d, 0, 4, 1, 5)};
+  const V second[] = {__builtin_shufflevector(a, c, 2, 6, 3, 7),
+                      __builtin_shufflevector(b, d, 2, 6, 3, 7)};
+  Write(first, to);
+  Write(second, to + 8);
 }
 
 // Computes the weights of four taps for points `t` behind the second tap: polynomials of distances.
 template <class T>
-void CubicWeights(const Four<T>& t, Four<T>* weights) {
+[[gnu::always_inline]] inline void CubicWeights(const Four<T>& t, Four<T>* weights) {
   constexpr T kA = T(-0.75);
   const Four<T> u = 1 - t;
   const auto find = [](const Four<T>& s, T p, T q, T r, T v, Four<T>* weight) {
@@ -220,36 +225,153 @@ void CubicWeights(const Four<T>& t, Four<T>* weights) {
   find(u + 1, kA, 5 * kA, 8 * kA, 4 * kA, &weights[3]);
 }
 
-// Fills tables of linear and cubic: each destination has as many taps. `to` needs RoomOf() taps.
-template <class T, class Index, class F>
-void FillEven(const ResampleRule& rule, const Arrays<F>& to) {
+// Computes the taps of linear (2 taps) or cubic (4) for four outputs at a time: write(o, before,
+// weights) gets the inputs before outputs o to o + 3 (or -1), and the weights of each tap.
+template <class T, class Index, int kTaps, class Write>
+void ForTaps(const ResampleRule& rule, const Write& write) {
   const Places<T, Index> places(rule);
-  const Four<Index> last = Four<Index>{} + static_cast<Index>(rule.in - 1);
-  const int64_t taps = 2 * HalfSupport(rule.mode);
   for (int64_t o = 0; o < rule.out; o += 4) {
-    Four<Index> i;
-    Four<T> t;
-    places.Find(o, &i, &t);
-    const Four<Index> next = i < last ? i + 1 : last;
-    if (taps == 2) {
-      Write(i, next, to.source + 2 * o);
-      Write(1 - t, t, to.weight + 2 * o);
-      continue;
+    Four<Index> before;
+    Four<T> t, weights[kTaps];
+    places.Find(o, &before, &t);
+    if constexpr (kTaps == 2) {
+      weights[0] = 1 - t, weights[1] = t;
+    } else {
+      CubicWeights<T>(t, weights);
     }
-    const Four<Index> first = i > 0 ? i : Four<Index>{};
-    Write(i > 1 ? i - 1 : Four<Index>{}, first, next, next < last ? i + 2 : last,
-          to.source + 4 * o);
-    Four<T> weights[4];
-    CubicWeights<T>(t, weights);
-    Write(weights[0], weights[1], weights[2], weights[3], to.weight + 4 * o);
+    write(o, before, weights);
   }
-  for (int64_t o = 0; o < rule.out; ++o) to.start[o + 1] = taps * (o + 1);
 }
+
+// Fills tables of linear and cubic: each destination has as many taps. `to` needs RoomOf() taps.
+template <class T, class Index, int kTaps, class F>
+void FillEven(const ResampleRule& rule, const Arrays<F>& to) {
+  const Four<Index> last = Four<Index>{} + static_cast<Index>(rule.in - 1);
+  Four<int64_t> starts = kTaps * Four<int64_t>{1, 2, 3, 4};
+  for (int64_t o = 0; o < rule.out; o += 4, starts += 4 * kTaps) {
+    std::memcpy(to.start + o + 1, &starts, sizeof starts);  // sources overwrite starts behind `out`
+  }
+  ForTaps<T, Index, kTaps>(rule, [&](int64_t o, const Four<Index>& i, const auto& weights) {
+    const Four<Index> next = i < last ? i + 1 : last;
+    if constexpr (kTaps == 2) {
+      const Four<Index> sources[] = {i, next};
+      Write(sources, to.source + 2 * o);
+    } else {
+      const Four<Index> zero{};
+      const Four<Index> sources[] = {i > 1 ? i - 1 : zero, i > 0 ? i : zero, next,
+                                     next < last ? i + 2 : last};
+      Write(sources, to.source + 4 * o);
+    }
+    Write(weights, to.weight + kTaps * o);
+  });
+}
+
+// Memory of a fixed size on the stack, or on the heap for more bytes.
+class Scratch {
+ public:
+  explicit Scratch(size_t bytes) {
+    if (bytes > sizeof few_) many_ = std::make_unique_for_overwrite<std::byte[]>(bytes);
+  }
+  std::byte* data() { return many_ == nullptr ? few_ : many_.get(); }
+
+ private:
+  alignas(int64_t) std::byte few_[4 << 10];
+  std::unique_ptr<std::byte[]> many_;
+};
+
+// Fills the transposed tables of linear and cubic. Without clamping, outputs that have an input as
+// the same tap are successive, and later taps belong to earlier outputs. So all outputs of an input
+// are successive, and places follow from how many outputs came before.
+template <class T, class Index, int kTaps, class F>
+class EvenTranspose {
+ public:
+  explicit EvenTranspose(const ResampleRule& rule)
+      : in_(rule.in),
+        out_(rule.out),
+        room_(base::RoundUp(rule.out, 4)),
+        scratch_(static_cast<size_t>(2 * in_ + 3 * kTaps + 1) * sizeof(int64_t) +
+                 static_cast<size_t>(room_) * (kTaps * sizeof(F) + sizeof(Index))),
+        passed_(reinterpret_cast<int64_t*>(scratch_.data()) + kTaps + 1),
+        shift_(passed_ + in_ + kTaps + kHalf),
+        weight_(reinterpret_cast<F*>(shift_ + in_ + kHalf)),
+        before_(reinterpret_cast<Index*>(weight_ + kTaps * room_)) {
+    ForTaps<T, Index, kTaps>(rule, [this](int64_t o, const Four<Index>& i, const auto& weights) {
+      std::memcpy(before_ + o, &i, sizeof i);
+      Write(weights, weight_ + kTaps * o);
+    });
+  }
+
+  // Returns the taps of the input with the most taps. `to` needs RoomOf() taps.
+  int64_t Fill(const Arrays<F>& to) {
+    const int64_t most = FindPlaces(to.start);
+    const F* weight = weight_;
+    for (int64_t o = 0; o < out_; ++o, weight += kTaps) {
+      const int64_t* const shift = shift_ + before_[o] - (kHalf - 1);
+      int64_t* const source = to.source + o;
+      F* const weights = to.weight + o;
+#pragma GCC unroll 4
+      for (int64_t tap = 0; tap < kTaps; ++tap) {
+        const int64_t at = shift[tap];
+        source[at] = o;
+        weights[at] = weight[tap];
+      }
+    }
+    FillEdge(0, to);
+    if (in_ > 1) FillEdge(in_ - 1, to);
+    return std::max({most, to.start[1], to.start[in_] - to.start[in_ - 1]});
+  }
+
+ private:
+  static constexpr int64_t kHalf = kTaps / 2;
+
+  // Finds where each input's taps start, and the shifts. Clamped taps get places of inputs outside
+  // of the image, in the order of these inputs. Returns the most taps of any input, inside or
+  // outside.
+  int64_t FindPlaces(int64_t* start) {
+    std::fill_n(passed_ - kTaps - 1, in_ + 2 * kTaps, 0);
+    for (int64_t o = 0; o < out_; ++o) passed_[before_[o]] = o + 1;
+    int64_t at = 0, most = 0, passed = 0;
+    const auto find = [&](int64_t i) {
+      int64_t* const end = passed_ + i + kHalf - 1;
+      const int64_t before = end[-kTaps];
+      *end = passed = std::max(passed, *end);
+      shift_[i] = at - before;
+      most = std::max(most, passed - before);
+      return at += passed - before;
+    };
+    for (int64_t i = -kHalf; i < 0; ++i) find(i);
+    for (int64_t i = 0; i < in_ - 1; ++i) start[i + 1] = find(i);
+    for (int64_t i = in_ - 1; i < in_ + kHalf; ++i) start[in_] = find(i);
+    return most;
+  }
+
+  // Writes the taps of the first or the last input again, now in the order of their outputs.
+  void FillEdge(int64_t input, const Arrays<F>& to) const {
+    const bool first = input == 0, last = input == in_ - 1;
+    const int64_t end = last ? out_ : passed_[kHalf - 1];
+    int64_t at = to.start[input];
+    for (int64_t o = first ? 0 : passed_[input - kHalf - 1]; o < end; ++o) {
+      const int64_t next = last ? kTaps : kHalf - before_[o];
+      for (int64_t tap = first ? 0 : input - before_[o] + kHalf - 1; tap < next; ++tap, ++at) {
+        to.source[at] = o;
+        to.weight[at] = weight_[kTaps * o + tap];
+      }
+    }
+  }
+
+  int64_t in_, out_;
+  int64_t room_;  // of outputs
+  Scratch scratch_;
+  int64_t* passed_;  // for each input: the number of outputs before the next input
+  int64_t* shift_;   // for each input: the place of a tap minus its output
+  F* weight_;        // kTaps for each output
+  Index* before_;    // for each output: the input before it
+};
 
 // The most entries of an array: no memory holds more.
 constexpr int64_t kMostEntries = int64_t{1} << 56;
 
-// Returns how many taps Fill() needs room for. Throws std::bad_alloc if there are too many.
+// Returns how many taps a table needs room for. Throws std::bad_alloc if there are too many.
 int64_t RoomOf(const ResampleRule& rule) {
   const bool windows = IsAntialiased(rule.mode);
   const double most = windows ? rule.MostTaps() : static_cast<double>(rule.out);
@@ -258,13 +380,57 @@ int64_t RoomOf(const ResampleRule& rule) {
                  : 2 * HalfSupport(rule.mode) * base::RoundUp(rule.out, 4);
 }
 
-template <class F>
-void Fill(const ResampleRule& rule, const Arrays<F>& to) {
-  if (IsHuge(rule)) {
-    IsAntialiased(rule.mode) ? FillWindows<double>(rule, to) : FillEven<double, int64_t>(rule, to);
-  } else {
-    IsAntialiased(rule.mode) ? FillWindows<F>(rule, to) : FillEven<F, int32_t>(rule, to);
+// Fills a table of linear or cubic. Returns the taps of the destination with the most taps.
+template <class T, class Index, class F>
+int64_t FillTaps(const ResampleRule& rule, bool backward, const Arrays<F>& to) {
+  const bool linear = rule.mode == ResampleMode::kLinear;
+  if (backward) {
+    return linear ? EvenTranspose<T, Index, 2, F>(rule).Fill(to)
+                  : EvenTranspose<T, Index, 4, F>(rule).Fill(to);
   }
+  linear ? FillEven<T, Index, 2>(rule, to) : FillEven<T, Index, 4>(rule, to);
+  return linear ? 2 : 4;
+}
+
+// Transposes a table: from the taps of `out` outputs to the taps of `in` inputs.
+template <class F>
+void Transpose(const Arrays<F>& from, int64_t in, int64_t out, const Arrays<F>& to) {
+  const int64_t count = from.start[out];
+  std::fill_n(to.start, in + 1, 0);
+  for (int64_t k = 0; k < count; ++k) ++to.start[from.source[k] + 1];
+  for (int64_t i = 0; i < in; ++i) to.start[i + 1] += to.start[i];
+  // The loop moves each start to its end, which is where the next start was.
+  for (int64_t o = 0; o < out; ++o) {
+    for (int64_t k = from.start[o]; k < from.start[o + 1]; ++k) {
+      const int64_t at = to.start[from.source[k]]++;
+      to.source[at] = o;
+      to.weight[at] = from.weight[k];
+    }
+  }
+  std::copy_backward(to.start, to.start + in, to.start + in + 1);
+  to.start[0] = 0;
+}
+
+// Fills the table of an axis, or (backward) its transpose. Returns the taps of the destination with
+// the most taps, or 0 if they are not known.
+template <class F>
+int64_t Fill(const ResampleRule& rule, bool backward, const Arrays<F>& to) {
+  const bool windows = IsAntialiased(rule.mode);
+  // Tables of many inputs without taps are faster made tap by tap.
+  if (backward && (windows || rule.in / 4 > rule.out)) {
+    const int64_t taps = RoomOf(rule);
+    Scratch scratch(Arrays<F>::Bytes(rule.out, taps));
+    const Arrays<F> forward(rule.out, taps, scratch.data());
+    Fill(rule, false, forward);
+    Transpose(forward, rule.in, rule.out, to);
+    return 0;
+  }
+  if (windows) {
+    IsHuge(rule) ? FillWindows<double>(rule, to) : FillWindows<F>(rule, to);
+    return 0;
+  }
+  return IsHuge(rule) ? FillTaps<double, int64_t>(rule, backward, to)
+                      : FillTaps<F, int32_t>(rule, backward, to);
 }
 
 // ---- fixed-point weights ------------------------------------------------------------------------
@@ -299,38 +465,6 @@ void PackPair(FixedWeights fixed, int32_t first, int32_t second, int32_t* entrie
   entries[1] = pair(a, b);
 }
 
-// Transposes a table: from the taps of `out` outputs to the taps of `in` inputs.
-template <class F>
-void Transpose(const Arrays<F>& from, int64_t in, int64_t out, const Arrays<F>& to) {
-  const int64_t count = from.start[out];
-  std::fill_n(to.start, in + 1, 0);
-  for (int64_t k = 0; k < count; ++k) ++to.start[from.source[k] + 1];
-  for (int64_t i = 0; i < in; ++i) to.start[i + 1] += to.start[i];
-  // The loop moves each start to its end, which is where the next start was.
-  for (int64_t o = 0; o < out; ++o) {
-    for (int64_t k = from.start[o]; k < from.start[o + 1]; ++k) {
-      const int64_t at = to.start[from.source[k]]++;
-      to.source[at] = o;
-      to.weight[at] = from.weight[k];
-    }
-  }
-  std::copy_backward(to.start, to.start + in, to.start + in + 1);
-  to.start[0] = 0;
-}
-
-// Memory of a fixed size on the stack, or on the heap for more bytes.
-class Scratch {
- public:
-  explicit Scratch(size_t bytes) {
-    if (bytes > sizeof few_) many_ = std::make_unique_for_overwrite<std::byte[]>(bytes);
-  }
-  std::byte* data() { return many_ == nullptr ? few_ : many_.get(); }
-
- private:
-  alignas(int64_t) std::byte few_[4 << 10];
-  std::unique_ptr<std::byte[]> many_;
-};
-
 }  // namespace
 
 double ResampleRule::Ratio() const {
@@ -357,16 +491,8 @@ void ResampleTable::Make(const ResampleRule& rule, bool backward, std::byte* pla
     place = memory_.get();
   }
   const Arrays<F> made(axis_.to, taps, place);
-  if (backward) {
-    Scratch scratch(Arrays<F>::Bytes(rule.out, taps));
-    const Arrays<F> forward(rule.out, taps, scratch.data());
-    Fill(rule, forward);
-    Transpose(forward, rule.in, rule.out, made);
-  } else {
-    Fill(rule, made);
-  }
-  const bool even = !backward && !IsAntialiased(rule.mode);  // equally many taps everywhere
-  Describe(made.start, made.source, made.weight, even ? 2 * HalfSupport(rule.mode) : 0);
+  const int64_t most = Fill(rule, backward, made);
+  Describe(made.start, made.source, made.weight, most);
 }
 
 size_t ResampleTable::Bytes(const ResampleRule& rule, bool backward) {
@@ -387,7 +513,7 @@ void ResampleTable::MakeFixed(const ResampleRule& rule) {
   double largest = 0;
   Scratch scratch(Arrays<double>::Bytes(rule.out, RoomOf(rule)));
   const Arrays<double> made(rule.out, RoomOf(rule), scratch.data());
-  Fill(rule, made);
+  Fill(rule, false, made);
   start.push_back(0);
   for (int64_t o = 0; o < rule.out; ++o) {
     for (int64_t k = made.start[o]; k < made.start[o + 1]; ++k) {

@@ -181,7 +181,9 @@ TEST(ResampleAxis, ItsTransposeListsTheSameTapsByInput) {
   for (const auto& [name, mode] : kModes) {
     for (const auto& [in, out, scale] :
          {std::tuple{13, 40, 0.0}, std::tuple{40, 13, 0.0}, std::tuple{7, 7, 0.0},
-          std::tuple{5, 300, 9.5}, std::tuple{24, 10, 1e-3}, std::tuple{9, 20, 1e30}}) {
+          std::tuple{5, 300, 9.5}, std::tuple{24, 10, 1e-3}, std::tuple{9, 20, 1e30},
+          std::tuple{1, 5, 0.0}, std::tuple{2, 9, 0.0}, std::tuple{3, 1, 0.0},
+          std::tuple{3, 11, 0.3}, std::tuple{40, 9, 0.0}, std::tuple{40, 8, 0.0}}) {
       ResampleRule rule{.mode = mode, .in = in, .out = out, .scale = scale};
       const std::vector<Tap> forward = TapsOf(rule);
       const ResampleTable backward(rule, true);
