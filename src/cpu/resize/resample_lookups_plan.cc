@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstring>
 #include <iterator>
 #include <memory>
 
@@ -17,34 +18,30 @@ template <class F>
 bool DescribeGroup(const ResampleTaps<F>& w, int64_t o0, int64_t lanes, int64_t need,
                    int64_t window, ResampleGroup* group) {
   group->to = std::max<int64_t>(0, std::min(o0, w.to - lanes));
-  int64_t all = std::numeric_limits<int64_t>::max(), most = 0;
-  bool run = true;
-  int64_t first = w.from, last = -1;
-  const auto add = [&](const int64_t* source, int64_t count) {
-    first = std::min(first, source[0]);
-    last = std::max(last, source[count - 1]);
-    // Sources have a gap between any two of them (flattened pixels), or no gaps.
-    run = run && source[count - 1] - source[0] == count - 1 &&
-          (count <= 2 || source[1] == source[0] + 1);
-  };
-  const int64_t o1 = std::min(group->to + lanes, w.to);
-  const int64_t* source = w.source + w.start[group->to];
+  const int64_t o1 = std::min(group->to + lanes, w.to), count = o1 - group->to;
+  const int64_t* const source = w.source + w.start[group->to];
   const int64_t* const behind = w.source + w.start[o1];
-  const bool even = w.most > 0 && behind - source == w.most * (o1 - group->to);
-  if (even) all = most = w.most;
-  for (; even && source < behind; source += most) add(source, most);
-  for (int64_t o = group->to; !even && o < o1; ++o) {
-    const int64_t count = w.Count(o);
-    all = std::min(all, count);
-    most = std::max(most, count);
-    if (count > 0) add(source, count);
-    source += count;
+  int64_t all = w.most, most = w.most;
+  if (behind - source != count * most) {
+    all = std::numeric_limits<int64_t>::max(), most = 0;
+    for (const int64_t* at = w.start + group->to; at < w.start + o1; ++at) {
+      const int64_t taps = at[1] - at[0];
+      all = taps < all ? taps : all;
+      most = taps > most ? taps : most;
+    }
   }
   group->all = all;
   group->most = most;
-  group->run = run && all == most;
-  group->from = std::min({first, last + 1, need - window});
-  return last + 1 - group->from <= window;
+  group->run = all == most;
+  if (group->run && most > 1) {
+    // Steps between sources are 0 or 1, or as long as a pixel.
+    int64_t steps = 0;
+    for (const int64_t* at = source; at < behind; at += most) steps += at[most - 1] - at[0];
+    group->run = w.flat == 1 && steps == count * (most - 1);
+  }
+  const auto [first, end] = ResampleKernelPlan<F>::Sources(w, group->to, o1);
+  group->from = std::min(first, need - window);
+  return end - group->from <= window;
 }
 
 // Returns how many vectors of places a group has.
@@ -52,36 +49,77 @@ int64_t IndicesOf(const ResampleGroup& group) {
   return group.run ? std::min<int64_t>(group.most, 1) : group.most;
 }
 
-// Fills a group's part of the tables.
-template <class F, class Index>
-void FillGroup(const ResampleTaps<F>& w, int64_t lanes, const ResampleGroup& group, Index* counts,
-               Index* index, F* weight) {
-  const int64_t indices = IndicesOf(group), taps = group.most;
-  if (group.all == taps && group.to + lanes <= w.to) {
-    std::fill_n(counts, lanes, static_cast<Index>(taps));
-    const int64_t* const source = w.source + w.start[group.to];
-    const F* const weights = w.weight + w.start[group.to];
-    for (int64_t tap = 0, from = group.from; tap < taps; ++tap) {
-      for (int64_t k = tap; k < taps * lanes; k += taps) {
-        *weight++ = weights[k];
-        if (tap < indices) *index++ = static_cast<Index>(source[k] - from);
-      }
+// Copies the weights of `lanes` destinations with `taps` taps each, tap by tap.
+template <class F>
+void CopyWeights(const F* from, int64_t lanes, int64_t taps, F* to) {
+  if (taps != 4 || lanes % 4 != 0) {
+    for (int64_t tap = 0; tap < taps; ++tap) {
+      for (int64_t k = tap; k < taps * lanes; k += taps) *to++ = from[k];
     }
     return;
   }
-  if (group.all < taps) {
-    std::fill_n(index, indices * lanes, Index{0});
-    std::fill_n(weight, taps * lanes, -F{0});
+  using Four [[gnu::vector_size(4 * sizeof(F))]] = F;
+  for (int64_t lane = 0; lane < lanes; lane += 4, from += 16, to += 4) {
+    Four a, b, c, d;
+    std::memcpy(&a, from, sizeof a), std::memcpy(&b, from + 4, sizeof b);
+    std::memcpy(&c, from + 8, sizeof c), std::memcpy(&d, from + 12, sizeof d);
+    const Four ac = __builtin_shufflevector(a, c, 0, 4, 1, 5);
+    const Four bd = __builtin_shufflevector(b, d, 0, 4, 1, 5);
+    const Four third_ac = __builtin_shufflevector(a, c, 2, 6, 3, 7);
+    const Four third_bd = __builtin_shufflevector(b, d, 2, 6, 3, 7);
+    const Four taps_of[] = {__builtin_shufflevector(ac, bd, 0, 4, 1, 5),
+                            __builtin_shufflevector(ac, bd, 2, 6, 3, 7),
+                            __builtin_shufflevector(third_ac, third_bd, 0, 4, 1, 5),
+                            __builtin_shufflevector(third_ac, third_bd, 2, 6, 3, 7)};
+    for (int64_t tap = 0; tap < 4; ++tap) std::memcpy(to + tap * lanes, &taps_of[tap], sizeof a);
+  }
+}
+
+template <class F>
+void FillWithMinusZeros(int64_t count, F* to) {
+  using Four [[gnu::vector_size(4 * sizeof(F))]] = F;
+  const Four zeros = -Four{};
+  for (; count >= 4; count -= 4, to += 4) std::memcpy(to, &zeros, sizeof zeros);
+  std::fill_n(to, count, -F{0});
+}
+
+// Fills a group's part of the tables, except places and weights of lanes that have no tap.
+template <class F, class Index>
+void FillGroup(const ResampleTaps<F>& w, int64_t lanes, const ResampleGroup& group, Index* counts,
+               Index* index, F* weight) {
+  const int64_t indices = IndicesOf(group), taps = group.most, from = group.from;
+  if (group.all == taps && group.to + lanes <= w.to) {
+    std::fill_n(counts, lanes, static_cast<Index>(taps));
+    const int64_t* const source = w.source + w.start[group.to];
+    for (int64_t tap = 0; tap < indices; ++tap) {
+      for (int64_t k = tap; k < taps * lanes; k += taps) {
+        *index++ = static_cast<Index>(source[k] - from);
+      }
+    }
+    CopyWeights(w.weight + w.start[group.to], lanes, taps, weight);
+    return;
   }
   for (int64_t lane = 0; lane < lanes; ++lane) {
     const int64_t o = std::min(group.to + lane, w.to - 1);
-    const int64_t start = w.start[o], count = w.start[o + 1] - start;
-    counts[lane] = static_cast<Index>(count);
-    for (int64_t tap = 0, at = lane; tap < count; ++tap, at += lanes) {
-      weight[at] = w.weight[start + tap];
-      if (tap < indices) index[at] = static_cast<Index>(w.source[start + tap] - group.from);
+    const int64_t start = w.start[o], end = w.start[o + 1];
+    counts[lane] = static_cast<Index>(end - start);
+    F* to = weight + lane;
+    if (group.run) {
+      for (int64_t k = start; k < end; ++k, to += lanes) *to = w.weight[k];
+      if (start < end) index[lane] = static_cast<Index>(w.source[start] - from);
+      continue;
+    }
+    Index* place = index + lane;
+    for (int64_t k = start; k < end; ++k, to += lanes, place += lanes) {
+      *to = w.weight[k];
+      *place = static_cast<Index>(w.source[k] - from);
     }
   }
+}
+
+// Returns the cycles of a row, about. `taps`: the sum of the groups' most taps.
+double RowCost(double taps, double groups, int64_t vectors) {
+  return taps * (vectors == 1 ? 1.3 : 2.2) + 4 * groups;
 }
 
 // Makes all groups, with windows of `vectors` vectors. Returns false if windows are too short, or
@@ -92,12 +130,11 @@ bool DescribeGroups(const ResampleTaps<F>& w, int64_t lanes, int64_t vectors, do
   const int64_t window = vectors * lanes;
   lookups->vectors = vectors;
   lookups->need = std::max(w.from, window);
-  lookups->groups.clear();
-  lookups->groups.reserve(static_cast<size_t>(base::DivideUp(w.to, lanes)));
-  int64_t indices = 0, weights = 0, empty = 0;
-  for (int64_t o0 = 0; o0 < w.to; o0 += lanes) {
-    ResampleGroup& group = lookups->groups.emplace_back();
+  lookups->groups.resize(static_cast<size_t>(base::DivideUp(w.to, lanes)));
+  int64_t indices = 0, weights = 0, empty = 0, o0 = 0;
+  for (ResampleGroup& group : lookups->groups) {
     if (!DescribeGroup(w, o0, lanes, lookups->need, window, &group)) return false;
+    o0 += lanes;
     group.index = indices;
     group.weight = weights;
     indices += IndicesOf(group) * lanes;
@@ -107,7 +144,7 @@ bool DescribeGroups(const ResampleTaps<F>& w, int64_t lanes, int64_t vectors, do
   lookups->sparse = 2 * empty > std::ssize(lookups->groups);
   const auto taps = static_cast<double>(weights / lanes);
   const auto groups = static_cast<double>(lookups->groups.size());
-  return taps * (vectors == 1 ? 1.3 : 2.2) + 4 * groups < most;  // in cycles, about
+  return RowCost(taps, groups, vectors) < most;
 }
 
 }  // namespace
@@ -115,6 +152,10 @@ bool DescribeGroups(const ResampleTaps<F>& w, int64_t lanes, int64_t vectors, do
 template <class F>
 std::optional<ResampleLookups<F>> MakeLookups(const ResampleTaps<F>& w, int64_t lanes,
                                               int64_t longest, double most) {
+  // Groups have at least all taps, so costs of many taps are known at once.
+  const auto groups = static_cast<double>(base::DivideUp(w.to, lanes));
+  const double least = static_cast<double>(w.start[w.to]) / static_cast<double>(lanes);
+  if (RowCost(least, groups, 1) >= most) return std::nullopt;
   std::optional<ResampleLookups<F>> lookups(std::in_place);
   const auto fits = [&](int64_t vectors) {
     return vectors * lanes <= longest && DescribeGroups(w, lanes, vectors, most, &*lookups);
@@ -136,6 +177,10 @@ std::optional<ResampleLookups<F>> MakeLookups(const ResampleTaps<F>& w, int64_t 
   Index* const index = count + counts;
   F* const weight = reinterpret_cast<F*>(index + indices + lanes);
   std::fill_n(index + indices, lanes, Index{0});
+  if (w.start[w.to] != w.most * w.to) {
+    std::memset(index, 0, static_cast<size_t>(indices) * sizeof(Index));
+    FillWithMinusZeros(weights, weight);
+  }
   Index* counts_of_group = count;
   for (const ResampleGroup& group : lookups->groups) {
     FillGroup(w, lanes, group, counts_of_group, index + group.index, weight + group.weight);

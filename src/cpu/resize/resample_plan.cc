@@ -58,7 +58,7 @@ void AddOuter(ResampleOuter axis, ResampleKernelPlan<F>* plan) {
 template <class F>
 void Flatten(int64_t channels, ResampleKernelPlan<F>* plan) {
   ResampleTaps<F>& w = plan->w;
-  plan->flat = channels;
+  w.flat = static_cast<int32_t>(channels);
   if (!w.identity) {
     plan->flat_start.push_back(0);
     for (int64_t o = 0; o < w.to; ++o) {
@@ -163,6 +163,7 @@ std::optional<ResampleColumns> MakeColumns(const ResampleKernelPlan<F>& plan,
   // A block of a pixel's last channels reads sources behind the sources of the next block, so the
   // ring must still hold these.
   int64_t span = 0, loaded = 0;
+  columns.sources_end.reserve(static_cast<size_t>(base::DivideUp(w.to, target.block)));
   for (int64_t o = 0; o < w.to; o += target.block) {
     const auto [first, end] =
         ResampleKernelPlan<F>::Sources(w, o, std::min(o + target.block, w.to));
@@ -174,10 +175,10 @@ std::optional<ResampleColumns> MakeColumns(const ResampleKernelPlan<F>& plan,
   if (span > kMostSpan) return std::nullopt;
   columns.rows = RowsOfColumns(plan, target);
   columns.ring = PowerOfTwo(span + 2 * std::max(target.block, kColumnsOfLine<F>));
-  const auto count = static_cast<size_t>(w.start[w.to]);
-  for (size_t k = 0; k < count; ++k) {
-    const int64_t at = (w.source[k] & (columns.ring - 1)) * columns.rows;
-    columns.at.push_back(static_cast<int32_t>(at));
+  columns.at.resize(static_cast<size_t>(w.start[w.to]));
+  const int64_t* source = w.source;
+  for (int32_t& at : columns.at) {
+    at = static_cast<int32_t>((*source++ & (columns.ring - 1)) * columns.rows);
   }
   return columns;
 }
@@ -312,7 +313,7 @@ void LeaveOutColumns(ResampleKernelPlan<F>* plan) {
   std::vector<int64_t>& used = plan->used_columns;
   used.resize(static_cast<size_t>(taps));
   plan->used_source.resize(static_cast<size_t>(taps));
-  used.resize(static_cast<size_t>(FindUsed(w, plan->flat, used.data(), plan->used_source.data())));
+  used.resize(static_cast<size_t>(FindUsed(w, w.flat, used.data(), plan->used_source.data())));
   for (int64_t& column : used) column *= plan->input_w;
   w.from = static_cast<int64_t>(used.size());
   w.source = plan->used_source.data();
@@ -551,11 +552,17 @@ template <class F>
 std::array<int64_t, 2> ResampleKernelPlan<F>::Sources(const ResampleTaps<F>& taps, int64_t o0,
                                                       int64_t o1) {
   if (taps.identity) return {o0, o1};
+  // Sources descend only from a channel of a pixel to another one.
   int64_t first = taps.from, end = 0;
-  for (int64_t o = o0; o < o1; ++o) {
+  for (int64_t o = o0, left = taps.flat; o < o1 && left > 0; ++o) {
     if (taps.Count(o) == 0) continue;
     first = std::min(first, taps.source[taps.start[o]]);
-    end = std::max(end, taps.source[taps.start[o + 1] - 1] + 1);
+    --left;
+  }
+  for (int64_t o = o1, left = taps.flat; o > o0 && left > 0; --o) {
+    if (taps.Count(o - 1) == 0) continue;
+    end = std::max(end, taps.source[taps.start[o] - 1] + 1);
+    --left;
   }
   return {std::min(first, end), end};
 }

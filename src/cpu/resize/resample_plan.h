@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -91,6 +92,7 @@ struct ResampleTaps {
   int64_t to = 1;
   int64_t most = 1;
   bool identity = true;
+  int32_t flat = 1;  // channels of a pixel if its elements are columns, else 1
   const int64_t* start = nullptr;
   const int64_t* source = nullptr;
   const F* weight = nullptr;
@@ -100,9 +102,9 @@ struct ResampleTaps {
 // A ring of rows: the sources of an outer axis that have taps. Source number `place` (counted among
 // these) is in slot place & (slots - 1).
 struct ResampleRing {
-  std::unique_ptr<int64_t[]> memory;  // of the four arrays
-  std::span<int64_t> used;            // sources with taps, ascending
-  std::span<int64_t> place;           // for each tap: number of its source in `used`
+  std::unique_ptr<int64_t[]> memory;  // of the arrays, except a `place` that is the table's array
+  std::span<const int64_t> used;      // sources with taps, ascending
+  std::span<const int64_t> place;     // for each tap: number of its source in `used`
   // For each destination: first and last place of its taps; first > last if it has none.
   const int64_t* first = nullptr;
   const int64_t* last = nullptr;
@@ -131,18 +133,40 @@ int64_t FindUsed(const ResampleTaps<F>& taps, int64_t channels, int64_t* used, i
   return used - first_used;
 }
 
+// Whether all sources before the last one with taps have taps. Destinations as for FindUsed().
+template <class F>
+bool UsesAll(const ResampleTaps<F>& taps) {
+  int64_t next = 0;
+  for (int64_t o = 0, k = 0; o < taps.to; ++o) {
+    const int64_t end = taps.start[o + 1];
+    if (k == end) continue;
+    if (taps.source[k] > next) return false;
+    next = taps.source[end - 1] + 1;
+    k = end;
+  }
+  return true;
+}
+
 template <class F>
 ResampleRing RingOf(const ResampleTaps<F>& taps) {
   ResampleRing ring;
   const auto count = static_cast<size_t>(taps.start[taps.to]);
   const auto most = std::min(count, static_cast<size_t>(taps.from));
   const auto to = static_cast<size_t>(taps.to);
-  ring.memory = std::make_unique_for_overwrite<int64_t[]>(most + count + 2 * to);
-  int64_t* const used = ring.memory.get();
-  int64_t* const place = used + most;
-  int64_t* const firsts = place + count;
+  const bool all = UsesAll(taps);  // then the place of a tap is its source
+  ring.memory = std::make_unique_for_overwrite<int64_t[]>(most + (all ? 0 : count) + 2 * to);
+  int64_t* const firsts = ring.memory.get();
   int64_t* const lasts = firsts + to;
-  ring.used = {used, static_cast<size_t>(FindUsed(taps, 1, used, place))};
+  int64_t* const used = lasts + to;
+  const int64_t* place = taps.source;
+  if (all) {
+    const auto end = static_cast<size_t>(count == 0 ? 0 : taps.source[count - 1] + 1);
+    std::iota(used, used + end, 0);
+    ring.used = {used, end};
+  } else {
+    ring.used = {used, static_cast<size_t>(FindUsed(taps, 1, used, used + most))};
+    place = used + most;
+  }
   ring.place = {place, count};
   int64_t flight = 1;
   for (int64_t o = 0, begin = 0; o < taps.to; ++o) {
@@ -289,7 +313,6 @@ struct ResampleKernelPlan {
   ResampleRing d_ring, h_ring;                   // only forward
   std::vector<int64_t> flat_start, flat_source;  // table of w if elements of pixels are columns
   std::vector<F> flat_weight;
-  int64_t flat = 1;  // channels of such a pixel, else 1
 
   // Axes that number planes: N, C and identities; W at most. These axes and a single tile are in
   // the plan itself, because an allocation would slow down a small call.
