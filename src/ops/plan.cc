@@ -239,7 +239,9 @@ bool LeavesOutOffset(const base::TensorDesc& desc, const base::ElementRange& rea
 Status CheckViewInStorage(const Refusals& refusals, const TensorSlot& slot) {
   const base::TensorDesc& desc = slot.desc;
   const ByteSpan& span = slot.span;
-  if (span.known() && span.begin >= 0 && span.end <= slot.storage_bytes) return {};
+  if (span.known() && span.begin >= 0 && (!desc.has_storage || span.end <= slot.storage_bytes)) {
+    return {};
+  }
   const base::ElementRange reach = base::ReachOf(desc);
   int64_t lowest = 0;
   int64_t highest = 0;
