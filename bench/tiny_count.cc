@@ -1,8 +1,11 @@
 // Complete two-phase calls on tiny tensors, for a counter of instructions
 // (tests/api/call_cost_test.sh): tiny_count nearest|grid|bilinear|new_nearest|new_bilinear CALLS.
-// Each of the new ones differs from all before it.
+// Each of the new ones differs from all before it. plan_bicubic and plan_bicubic_grad only make
+// plans: 28 x 28 to other sizes.
 #include <aclnnop/aclnn_upsample_bilinear_2d.h>
 
+#include <array>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -49,6 +52,22 @@ bool Repeat(int calls) {
   return ok;
 }
 
+bool PlanBicubic(int plans, bool gradient) {
+  const int64_t small_shape[] = {1, 1, 28, 28};
+  static std::array<float, 28 * 28> small_values;
+  static std::array<float, 40 * 40> large_values;
+  const portacl::Tensor small(small_values.data(), portacl::DataType::kFloat32, 4, small_shape);
+  bool ok = true;
+  for (int64_t i = 0; ok && i < plans; ++i) {
+    const int64_t shape[] = {1, 1, 4 + i * 7 % 37, 4 + i * 11 % 37};
+    const portacl::Tensor large(large_values.data(), portacl::DataType::kFloat32, 4, shape);
+    portacl::Plan plan;
+    ok = gradient ? plan.upsample_cubic_backward(large, small).ok()
+                  : plan.upsample_cubic(small, large).ok();
+  }
+  return ok;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -59,6 +78,9 @@ int main(int argc, char** argv) {
   if (which == "bilinear") return Repeat<TinyBilinear>(calls) ? 0 : 1;
   if (which == "new_nearest") return Repeat<portacl_bench::TinyNearest, true>(calls) ? 0 : 1;
   if (which == "new_bilinear") return Repeat<TinyBilinear, true>(calls) ? 0 : 1;
-  std::fprintf(stderr, "usage: tiny_count [new_]nearest|[new_]bilinear|grid CALLS\n");
+  if (which == "plan_bicubic") return PlanBicubic(calls, false) ? 0 : 1;
+  if (which == "plan_bicubic_grad") return PlanBicubic(calls, true) ? 0 : 1;
+  std::fprintf(stderr,
+               "usage: tiny_count [new_]nearest|[new_]bilinear|plan_bicubic[_grad]|grid CALLS\n");
   return 2;
 }
