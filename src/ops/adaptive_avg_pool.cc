@@ -5,9 +5,9 @@
 
 #include "ops/adaptive_avg_pool_params.h"
 #include "ops/call.h"
+#include "ops/kernels.h"
 #include "ops/plan.h"
 #include "ops/refusal.h"
-#include "ops/kernels.h"
 #include "ops/shared_checks.h"
 #include "ops/table_limit.h"
 

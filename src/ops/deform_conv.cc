@@ -9,9 +9,9 @@
 #include "base/checked.h"
 #include "ops/call.h"
 #include "ops/deform_conv_params.h"
+#include "ops/kernels.h"
 #include "ops/plan.h"
 #include "ops/refusal.h"
-#include "ops/kernels.h"
 #include "ops/settings.h"
 #include "ops/shared_checks.h"
 

@@ -10,10 +10,10 @@
 
 #include "base/checked.h"
 #include "ops/call.h"
+#include "ops/kernels.h"
 #include "ops/ms_deform_attn_params.h"
 #include "ops/plan.h"
 #include "ops/refusal.h"
-#include "ops/kernels.h"
 #include "ops/shared_checks.h"
 
 namespace portacl::ops {

@@ -7,10 +7,10 @@
 
 #include "base/dispatch.h"
 #include "ops/call.h"
+#include "ops/kernels.h"
 #include "ops/plan.h"
 #include "ops/refusal.h"
 #include "ops/roi_align_params.h"
-#include "ops/kernels.h"
 #include "ops/shared_checks.h"
 
 namespace portacl::ops {

@@ -9,11 +9,11 @@
 #include <type_traits>
 
 #include "ops/call.h"
+#include "ops/kernels.h"
 #include "ops/nearest_axis.h"
 #include "ops/plan.h"
 #include "ops/resample_axis.h"
 #include "ops/resize.h"
-#include "ops/kernels.h"
 #include "ops/table_limit.h"
 #include "ops/upsample_nearest_exact_params.h"
 #include "ops/upsample_rules.h"

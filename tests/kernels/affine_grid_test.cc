@@ -11,8 +11,8 @@
 #include <string>
 
 #include "ops/call.h"
-#include "ops/plan.h"
 #include "ops/kernels.h"
+#include "ops/plan.h"
 #include "ops/settings.h"
 #include "support/api/compare.h"
 #include "support/end_of_memory.h"
