@@ -79,6 +79,17 @@ TEST(GuardRefusalsDeathTest, EachPlaceOnce) {
             Not(ContainsRegex("is refused(.|\n)*is refused(.|\n)*is refused"))));
 }
 
+// The answer "not installed" is no refusal. torch_npu asks for three packages when it is imported.
+TEST(GuardRefusalsDeathTest, AnswersAreNoRefusals) {
+  EXPECT_GUARD_SAYS(
+      {
+        aclCANNPackageVersion version{};
+        aclsysGetCANNVersion(ACL_PKG_NAME_RUNTIME, &version);
+        std::fputs("the end\n", stderr);
+      },
+      AllOf(ContainsRegex("the end"), Not(ContainsRegex("refused"))));
+}
+
 TEST(GuardRefusalsDeathTest, NothingWithoutGuardMode) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_EXIT(

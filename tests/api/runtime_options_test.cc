@@ -118,8 +118,11 @@ TEST_F(RuntimeOptions, AttributesOfTheInterface) {
   }
   EXPECT_EQ(count, 2u);
   aclCANNPackageVersion version{};
-  EXPECT_ACL_ERROR(aclsysGetCANNVersion(ACL_PKG_NAME_CANN, &version), ACL_ERROR_INVALID_FILE,
-                   "is not installed");
+  aclGetRecentErrMsg();
+  EXPECT_EQ(aclsysGetCANNVersion(ACL_PKG_NAME_CANN, &version), ACL_ERROR_INVALID_FILE);
+  EXPECT_EQ(aclGetRecentErrMsg(), nullptr) << "an answer is no error";
+  EXPECT_ACL_ERROR(aclsysGetCANNVersion(ACL_PKG_NAME_CANN, nullptr), ACL_ERROR_INVALID_PARAM,
+                   "version is null");
 }
 
 TEST_F(RuntimeOptions, ModesAndTimeoutsAreReadBack) {
