@@ -7,7 +7,6 @@
 #include "ops/call_timer.h"
 #include "ops/plan.h"
 #include "ops/settings.h"
-#include "runtime/fp_env.h"
 #include "runtime/memory.h"
 #include "runtime/observers.h"
 #include "runtime/stream.h"
@@ -87,7 +86,6 @@ Status LaunchParts(std::shared_ptr<const Plan> plan, void* stream) {
     AddAccesses(*parts[i], elements[i], &work);
   }
   work.run = [plan = std::move(plan), elements = std::move(elements)]() -> Status {
-    const runtime::FpEnvironment environment;
     const CallTimer timer;
     Status status = plan->RunCall(elements, nullptr);
     timer.RanOnStream(*plan);
@@ -139,7 +137,6 @@ Status LaunchPlan(std::shared_ptr<const Plan> plan, Elements elements, void* wor
   if (runtime::Observed()) Describe(*plan, elements, scratch, &work);
   work.run = [plan = std::move(plan), elements = std::move(elements), scratch,
               kept = std::move(keep_alive)]() -> Status {
-    const runtime::FpEnvironment environment;
     PORTACL_RETURN_IF_ERROR(plan->CheckContents(elements));
     const CallTimer timer;
     Status status = plan->RunCall({&elements, 1}, scratch);
