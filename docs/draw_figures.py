@@ -519,7 +519,7 @@ PHASES = (
         (0, "aclnnXxxGetWorkspaceSize", "the shapes, once", "aclTensor*"),
         (1, "aclnn_xxx.cc: handles looked up",
          "aclTensor* becomes dtype, shape, strides, address", "TensorDesc"),
-        (2, "xxx_checks.cc: check, xxx.cc: plan",
+        (2, "xxx.cc: check, then plan",
          "all rules in one function; index tables;\n"
          "kernels.cc names the first kernel that serves", "Params"),
         (4, "Kernel::plan", "path, tiles, workspace; reads no element", ""),

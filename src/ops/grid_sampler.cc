@@ -1,15 +1,20 @@
-// Plans grid sampling and its gradients: kernel choice, tensors and workspace.
+// Grid sampling and its gradients, for images and volumes: the checks, with the shared checks of
+// all operators at their places, and the plan (kernel choice, tensors and workspace).
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
 #include "base/tensor_desc.h"
 #include "ops/call.h"
 #include "ops/grid_sampler_params.h"
-#include "ops/plan.h"
 #include "ops/kernels.h"
+#include "ops/plan.h"
+#include "ops/refusal.h"
+#include "ops/settings.h"
+#include "ops/shared_checks.h"
 
 namespace portacl::ops {
 namespace {
@@ -17,6 +22,238 @@ namespace {
 using base::Dims;
 using base::Status;
 using base::TensorDesc;
+
+// ---- checks ------------------------------------------------------------------------------------
+
+struct NamedTensor {
+  const char* name = "";
+  const TensorDesc* desc = nullptr;
+};
+
+// Checks one call: one function per group of rows of the documents' table, in the table's order.
+class GridSamplerChecker {
+ public:
+  GridSamplerChecker(const Call& call, bool forward)
+      : call_(call), forward_(forward), shared_(call), refusals_(call.op(), call.surface()) {
+    const auto input = [&](size_t index) {
+      return NamedTensor{call.input_name(index), call.input(index)};
+    };
+    const auto output = [&](size_t index) {
+      return NamedTensor{call.output_name(index), call.output(index)};
+    };
+    sampled_ = forward ? output(0) : input(0);
+    input_ = input(forward ? 0 : 1);
+    grid_ = input(forward ? 1 : 2);
+    if (forward) return;
+    input_grad_ = output(0);
+    grid_grad_ = output(1);
+  }
+
+  Status Run() const {
+    PORTACL_RETURN_IF_ERROR(shared_.Tensors());
+    PORTACL_RETURN_IF_ERROR(shared_.Formats());
+    PORTACL_RETURN_IF_ERROR(Modes());
+    if (newest()) PORTACL_RETURN_IF_ERROR(volume() ? NewestOfVolumes() : NewestOfImages());
+    PORTACL_RETURN_IF_ERROR(shared_.Lists());
+    PORTACL_RETURN_IF_ERROR(Shapes());
+    return Warnings();
+  }
+
+ private:
+  bool volume() const { return call_.axes() == 3; }
+  int rank() const { return call_.axes() + 2; }
+
+  // Returns true if the profile has cubic interpolation and reflection for all functions.
+  bool extended() const {
+    return call_.surface() == Surface::kNative || CurrentProfile() == Profile::kOpen;
+  }
+  // Returns true if the newest pages' rules apply that the list of operators does not have.
+  bool newest() const { return !extended() && FollowsNewestPages(); }
+  bool has_cubic() const {
+    if (extended() || volume()) return extended();
+    if (!newest()) return forward_;
+    return forward_ ? CurrentProfile() != Profile::kAtlasTraining
+                    : call_.surface() == Surface::kGraph;
+  }
+  bool has_reflection() const {
+    return extended() || forward_ || volume() || (newest() && call_.surface() == Surface::kAclnn);
+  }
+
+  // Checks that mode number `index` is 0 or 1, or 2 if `all` (the profile has all modes).
+  Status Mode(size_t index, bool all) const {
+    const int64_t mode = call_.mode(index);
+    if (mode >= 0 && mode <= (all ? 2 : 1)) return {};
+    const char* const name = call_.mode_name(index);
+    const auto word = [&](size_t value) { return call_.mode_word(index, value); };
+    if (call_.surface() == Surface::kGraph && mode == 2) {
+      return refusals_.Refuse(Rule::kAttribute,
+                              "{} is \"{}\", but must be {} or {}; profile open also has {}", name,
+                              word(2), word(0), word(1), word(2));
+    }
+    return refusals_.Refuse(Rule::kAttribute, "{} is {}, but must be 0 ({}){} 1 ({}){} 2 ({})",
+                            name, mode, word(0), all ? "," : " or", word(1),
+                            all ? " or" : "; profile open also has", word(2));
+  }
+
+  Status Modes() const {
+    PORTACL_RETURN_IF_ERROR(Mode(0, has_cubic()));
+    if (!call_.mode_word(1, 3).empty()) return NativePadding();
+    return Mode(1, has_reflection());
+  }
+
+  // Checks the padding of a native function that has all paddings.
+  Status NativePadding() const {
+    const int64_t padding = call_.mode(1);
+    if (padding >= 0 && !call_.mode_word(1, static_cast<size_t>(padding)).empty()) return {};
+    return refusals_.Refuse(
+        Rule::kAttribute, "{} is {}, but must be 0 ({}), 1 ({}), 2 ({}), 3 ({}) or 4 ({})",
+        call_.mode_name(1), padding, call_.mode_word(1, 0), call_.mode_word(1, 1),
+        call_.mode_word(1, 2), call_.mode_word(1, 3), call_.mode_word(1, 4));
+  }
+
+  // Checks the newest pages' rule for images: on Atlas A2 and A3, cubic takes two dtypes.
+  Status NewestOfImages() const {
+    const bool cubic = call_.mode(0) == 2 && forward_ && CurrentProfile() != Profile::kAscend950;
+    const base::DType dtype = input_.desc->dtype;
+    if (!cubic || dtype == base::DType::kFloat || dtype == base::DType::kFloat16) return {};
+    return refusals_.Refuse(Rule::kDType,
+                            "{} has dtype {}, but {} 2 (bicubic) takes FLOAT and FLOAT16",
+                            input_.name, base::DTypeName(dtype), call_.mode_name(0));
+  }
+
+  // Checks the newest pages' rules on format NDHWC.
+  Status NewestOfVolumes() const {
+    if (call_.surface() != Surface::kAclnn) return {};
+    const TensorDesc& input = *input_.desc;
+    const bool last = input.format == base::Format::kNDHWC;
+    if (!forward_) {
+      for (const NamedTensor& tensor : {grid_, grid_grad_}) {
+        if (tensor.desc->format == base::Format::kNDHWC) continue;
+        return refusals_.Refuse(Rule::kFormat, "{} has format {}, but must be NDHWC", tensor.name,
+                                base::FormatName(tensor.desc->format));
+      }
+      if (!last || input.dtype != base::DType::kDouble) return {};
+      return refusals_.Refuse(Rule::kDType, "{} has dtype DOUBLE, which format NDHWC does not take",
+                              input_.name);
+    }
+    if (!last || (input.dtype == base::DType::kFloat && call_.mode(0) == 0 &&
+                  ChannelsFirstShape(input)[1] % 4 == 0)) {
+      return {};
+    }
+    return refusals_.Refuse(Rule::kFormat,
+                            "{} has format NDHWC, dtype {}, {} {} and shape {}, but NDHWC takes "
+                            "FLOAT, mode 0 and C that is a multiple of 4",
+                            input_.name, base::DTypeName(input.dtype), call_.mode_name(0),
+                            call_.mode(0), input.shape.ToString());
+  }
+  // Checks the pages' ten rules on the shapes of images, or their counterparts for volumes.
+  Status Shapes() const {
+    const base::Dims& grid = grid_.desc->shape;
+    const base::Dims input = ChannelsFirstShape(*input_.desc);
+    const base::Dims sampled = ChannelsFirstShape(*sampled_.desc);
+    const int last = rank() - 1;
+    if (grid[0] != input[0]) return GridDisagrees();
+    if (sampled[0] != input[0] || sampled[1] != input[1]) return SampledDisagrees();
+    for (int axis = 2; axis <= last; ++axis) {
+      if (grid[axis - 1] != sampled[axis]) return SampledDisagrees();
+    }
+    for (int axis = 2; axis <= last; ++axis) {
+      if (input[axis] >= 1) continue;
+      return refusals_.Refuse(Rule::kInput, "{} has shape {}, but {} must be at least 1",
+                              input_.name, input_.desc->shape.ToString(),
+                              volume() ? "D, H and W" : "H and W");
+    }
+    if (grid[last] != call_.axes()) {
+      return refusals_.Refuse(Rule::kInput, "{} has shape {}, but its last extent must be {}",
+                              grid_.name, grid.ToString(), volume() ? "3 (x, y, z)" : "2 (x, y)");
+    }
+    PORTACL_RETURN_IF_ERROR(LikeInput());
+    return LikeGrid();
+  }
+
+  Status GridDisagrees() const {
+    return refusals_.Refuse(Rule::kInput, "{} has shape {}, but {} {} asks for N = {}", grid_.name,
+                            grid_.desc->shape.ToString(), input_.name,
+                            input_.desc->shape.ToString(), input_.desc->shape[0]);
+  }
+
+  // Returns ", as (N, C, D, H, W)" for a message if the tensor's format has another order of axes.
+  static const char* AsMoved(const TensorDesc& tensor) {
+    return tensor.format == base::Format::kNDHWC ? ", as (N, C, D, H, W)" : "";
+  }
+
+  Status SampledDisagrees() const {
+    base::Dims wanted = ChannelsFirstShape(*input_.desc);
+    for (int axis = 2; axis < rank(); ++axis) wanted[axis] = grid_.desc->shape[axis - 1];
+    return refusals_.Refuse(forward_ ? Rule::kOutput : Rule::kInput,
+                            "{} has shape {}, but {} {} and {} {} ask for {}{}", sampled_.name,
+                            sampled_.desc->shape.ToString(), input_.name,
+                            input_.desc->shape.ToString(), grid_.name, grid_.desc->shape.ToString(),
+                            wanted.ToString(), AsMoved(*sampled_.desc));
+  }
+
+  // inputGrad has an image's axes, so its format may move them. gridGrad's axes never move.
+  Status LikeInput() const {
+    const TensorDesc* const tensor = input_grad_.desc;
+    const base::Dims wanted = ChannelsFirstShape(*input_.desc);
+    if (tensor == nullptr || ChannelsFirstShape(*tensor) == wanted) return {};
+    return refusals_.Refuse(Rule::kOutput, "{} has shape {}, but must be like {}: {}{}",
+                            input_grad_.name, tensor->shape.ToString(), input_.name,
+                            wanted.ToString(), AsMoved(*tensor));
+  }
+
+  Status LikeGrid() const {
+    const TensorDesc* const tensor = grid_grad_.desc;
+    if (tensor == nullptr || tensor->shape == grid_.desc->shape) return {};
+    return refusals_.Refuse(Rule::kOutput, "{} has shape {}, but must be like {}: {}",
+                            grid_grad_.name, tensor->shape.ToString(), grid_.name,
+                            grid_.desc->shape.ToString());
+  }
+
+  // Warns of arguments that portacl accepts although the vendor's page does not list them: NCHW for
+  // images, empty tensors, inputs above the page's limit.
+  Status Warnings() const {
+    if (call_.surface() == Surface::kNative) return {};
+    if (forward_) return newest() ? WithinPage() : Status();
+    for (const NamedTensor& tensor : {sampled_, input_, grid_, input_grad_, grid_grad_}) {
+      if (!volume() && tensor.desc->format == base::Format::kNCHW) {
+        PORTACL_RETURN_IF_ERROR(refusals_.Warn(
+            Rule::kFormat,
+            fmt::format("{} has format NCHW, but the published page lists ND only", tensor.name)));
+      }
+      if (!newest() && tensor.desc->NumElements() == 0) {
+        const bool result = tensor.desc == input_grad_.desc || tensor.desc == grid_grad_.desc;
+        PORTACL_RETURN_IF_ERROR(refusals_.Warn(
+            result ? Rule::kOutput : Rule::kInput,
+            fmt::format("{} has shape {}, but the published page lists no empty tensors",
+                        tensor.name, tensor.desc->shape.ToString())));
+      }
+    }
+    return {};
+  }
+
+  // Warns of an image or volume that is larger than the newest pages allow.
+  Status WithinPage() const {
+    if (call_.surface() != Surface::kAclnn) return {};
+    const base::Dims input = ChannelsFirstShape(*input_.desc);
+    double points = 1;
+    for (int axis = 2; axis < rank(); ++axis) points *= static_cast<double>(input[axis]);
+    constexpr double kLeast = (int64_t{1} << 31) - 1;  // too large from here
+    if (points < kLeast) return {};
+    return refusals_.Warn(Rule::kInput, fmt::format("{} has shape {}, but {} must be less than {}",
+                                                    input_.name, input_.desc->shape.ToString(),
+                                                    volume() ? "D * H * W" : "H * W", kLeast));
+  }
+
+  const Call& call_;
+  const bool forward_;
+  const SharedChecks shared_;
+  const Refusals refusals_;
+  NamedTensor sampled_;  // gradOutput, or the forward function's output
+  NamedTensor input_, grid_, input_grad_, grid_grad_;
+};
+
+// ---- plans -------------------------------------------------------------------------------------
 
 // Reads the shape and the attributes from the call, its input and its grid.
 template <class Shape>
@@ -166,6 +403,12 @@ class GridSamplerBackwardPlan final : public Plan {
 };
 
 }  // namespace
+
+Status CheckGridSamplerBackward(const Call& call) { return GridSamplerChecker(call, false).Run(); }
+
+// Checks the forward function. (The backward function has every mode in every profile, except cubic
+// interpolation of volumes: only `open` has it.)
+Status CheckGridSampler(const Call& call) { return GridSamplerChecker(call, true).Run(); }
 
 Status PlanCheckedGridSampler(const Call& call, std::shared_ptr<const Plan>* plan) {
   return call.axes() == 3 ? MakePlanOf<GridSamplerPlan<GridSampler3DParams>>(plan, call)
