@@ -61,7 +61,7 @@ template <class T>
 T Filter(T at, ResampleMode mode) {
   const T s = std::abs(at);
   if (mode == ResampleMode::kAntialiasedLinear) return s < 1 ? 1 - s : T{0};
-  constexpr T kA = T(-0.5);
+  constexpr T kA = T{-0.5};
   if (mode == ResampleMode::kLanczos) {
     return at >= -3 && at < 3 ? static_cast<T>(Sinc(at) * Sinc(static_cast<double>(at) / 3)) : T{0};
   }
@@ -85,7 +85,7 @@ class Places {
  public:
   explicit Places(const ResampleRule& rule)
       : ratio_(RatioIn<T>(rule)),
-        middle_(rule.align_corners || rule.from_top_left ? T{0} : T(0.5)),
+        middle_(rule.align_corners || rule.from_top_left ? T{0} : T{0.5}),
         least_(rule.mode == ResampleMode::kCubic ? -std::numeric_limits<T>::infinity() : T{0}),
         last_(static_cast<Index>(rule.in - 1)) {}
 
@@ -214,7 +214,7 @@ void Write(const V (&taps)[4], To* to) {
 // Computes the weights of four taps for points `t` behind the second tap: polynomials of distances.
 template <class T>
 [[gnu::always_inline]] inline void CubicWeights(const Four<T>& t, Four<T>* weights) {
-  constexpr T kA = T(-0.75);
+  constexpr T kA = T{-0.75};
   const Four<T> u = 1 - t;
   const auto find = [](const Four<T>& s, T p, T q, T r, T v, Four<T>* weight) {
     *weight = ((p * s - q) * s + r) * s - v;
@@ -227,7 +227,7 @@ template <class T>
 
 // Computes the taps of linear (2 taps) or cubic (4) for four outputs at a time: write(o, before,
 // weights) gets the inputs before outputs o to o + 3 (or -1), and the weights of each tap.
-template <class T, class Index, int kTaps, class Write>
+template <class T, class Index, int64_t kTaps, class Write>
 void ForTaps(const ResampleRule& rule, const Write& write) {
   const Places<T, Index> places(rule);
   for (int64_t o = 0; o < rule.out; o += 4) {
@@ -244,7 +244,7 @@ void ForTaps(const ResampleRule& rule, const Write& write) {
 }
 
 // Fills tables of linear and cubic: each destination has as many taps. `to` needs RoomOf() taps.
-template <class T, class Index, int kTaps, class F>
+template <class T, class Index, int64_t kTaps, class F>
 void FillEven(const ResampleRule& rule, const Arrays<F>& to) {
   const Four<Index> last = Four<Index>{} + static_cast<Index>(rule.in - 1);
   Four<int64_t> starts = kTaps * Four<int64_t>{1, 2, 3, 4};
@@ -282,7 +282,7 @@ class Scratch {
 // Fills the transposed tables of linear and cubic. Without clamping, outputs that have an input as
 // the same tap are successive, and later taps belong to earlier outputs. So all outputs of an input
 // are successive, and places follow from how many outputs came before.
-template <class T, class Index, int kTaps, class F>
+template <class T, class Index, int64_t kTaps, class F>
 class EvenTranspose {
  public:
   explicit EvenTranspose(const ResampleRule& rule)
@@ -377,7 +377,7 @@ int64_t RoomOf(const ResampleRule& rule) {
   const double most = windows ? rule.MostTaps() : static_cast<double>(rule.out);
   if (most > static_cast<double>(kMostEntries)) throw std::bad_alloc();
   return windows ? static_cast<int64_t>(most)
-                 : 2 * HalfSupport(rule.mode) * base::RoundUp(rule.out, 4);
+                 : int64_t{2} * HalfSupport(rule.mode) * base::RoundUp(rule.out, 4);
 }
 
 // Fills a table of linear or cubic. Returns the taps of the destination with the most taps.

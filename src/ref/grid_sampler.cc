@@ -28,7 +28,7 @@ void SamplePoint(const Params& p, int64_t n, const Place& at) {
   const auto& s = p.shape;
   const auto point = PointOf<T>(p, n, at);
   const bool usable = !point.unusable() && !point.outside();
-  const F start = usable ? F(0) : ValueWithoutTaps(point, s);
+  const F start = usable ? F{0} : ValueWithoutTaps(point, s);
   const F fill = FillOf<F>(s);
   const bool fills = s.padding == ops::Padding::kConstant;
   const auto taps = usable ? TapsOf(point, s) : PointTaps<F>{};

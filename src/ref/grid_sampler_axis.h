@@ -33,26 +33,26 @@ struct AxisPosition {
 template <class F>
 PORTACL_DEVICE F Reflect(F at, const AxisRule& rule, F* sign) {
   const F last = static_cast<F>(rule.extent - 1);
-  const F low = rule.align_corners ? F(0) : F(-0.5);
+  const F low = rule.align_corners ? F{0} : F{-0.5};
   const F span = rule.align_corners ? last : static_cast<F>(rule.extent);
   *sign = 0;
   if (span == 0) return 0;
   const F distance = base::Abs(at - low);
   const F folds = base::Floor(distance / span);
   const F unclipped = base::Fma(-folds, span, distance);
-  const F rest = unclipped < 0 ? F(0) : (span < unclipped ? span : unclipped);
+  const F rest = unclipped < 0 ? F{0} : (span < unclipped ? span : unclipped);
   const bool odd = folds - 2 * base::Floor(folds / 2) == 1;
   const F reflected = (odd ? span - rest : rest) + low;
   if (reflected <= 0) return 0;
   if (reflected >= last) return last;
-  *sign = ((at < low) != odd) ? F(-1) : F(1);
+  *sign = ((at < low) != odd) ? F{-1} : F{1};
   return reflected;
 }
 
 template <class F>
 PORTACL_DEVICE F Clip(F at, int64_t extent) {
   const F last = static_cast<F>(extent - 1);
-  return at <= 0 ? F(0) : (at >= last ? last : at);
+  return at <= 0 ? F{0} : (at >= last ? last : at);
 }
 
 // Moves `at` by whole periods of the extent into [-1, extent). Pixel -1 is then the last pixel, and
@@ -62,14 +62,14 @@ PORTACL_DEVICE F Wrap(F at, int64_t extent) {
   const F period = static_cast<F>(extent);
   if (at >= -1 && at < period) return at;
   const F rest = base::Fma(-base::Floor(at / period), period, at);
-  return rest <= 0 || rest >= period ? F(0) : rest;
+  return rest <= 0 || rest >= period ? F{0} : rest;
 }
 
 // True if a coordinate before padding is outside the image: beyond its outer edges or, if corners
 // are aligned, beyond the middles of its border pixels.
 template <class F>
 PORTACL_DEVICE bool IsOutside(F at, const AxisRule& rule) {
-  const F edge = rule.align_corners ? F(0) : F(0.5);
+  const F edge = rule.align_corners ? F{0} : F{0.5};
   return at < -edge || at > static_cast<F>(rule.extent - 1) + edge;
 }
 
@@ -94,7 +94,7 @@ PORTACL_DEVICE AxisPosition<F> Locate(F x, const AxisRule& rule, bool pads_taps)
   if (rule.padding == ops::Padding::kZeros) {
     position.outside = base::IsInfinite(at);
   } else if (rule.padding == ops::Padding::kConstant) {
-    const F reach = pads_taps ? F(2) : F(1);
+    const F reach = pads_taps ? F{2} : F{1};
     position.outside = !(at >= -reach && at < last + reach);
   } else if (rule.padding == ops::Padding::kCircular) {
     position.unusable = base::IsInfinite(at);
@@ -102,7 +102,7 @@ PORTACL_DEVICE AxisPosition<F> Locate(F x, const AxisRule& rule, bool pads_taps)
   } else if (pads_taps) {
     position.unusable = base::IsInfinite(at);
   } else if (rule.padding == ops::Padding::kBorder) {
-    factor = at <= 0 || at >= last ? F(0) : F(1);
+    factor = at <= 0 || at >= last ? F{0} : F{1};
     at = Clip(at, rule.extent);
   } else if (base::IsInfinite(at)) {
     position.unusable = true;
@@ -123,7 +123,7 @@ PORTACL_DEVICE int64_t TapIndex(F at, int64_t extent, ops::Padding padding) {
     const int64_t index = static_cast<int64_t>(at) % extent;
     return index < 0 ? index + extent : index;
   }
-  if (!(at >= 0 && at < F(0x1p62))) return -1;
+  if (!(at >= 0 && at < F{0x1p62})) return -1;
   const auto index = static_cast<int64_t>(at);
   const bool clips = padding == ops::Padding::kBorder || padding == ops::Padding::kReflection;
   if (clips) return index < extent - 1 ? index : extent - 1;
@@ -142,22 +142,22 @@ PORTACL_DEVICE F CubicTap(F first, int i, const AxisRule& rule) {
 // Keys' convolution kernel with A = -0.75 at distance s: CubicNear for |s| <= 1, CubicFar up to 2.
 template <class F>
 PORTACL_DEVICE F CubicNear(F s) {
-  constexpr F kA = F(-0.75);
+  constexpr F kA = F{-0.75};
   return ((kA + 2) * s - (kA + 3)) * s * s + 1;
 }
 template <class F>
 PORTACL_DEVICE F CubicFar(F s) {
-  constexpr F kA = F(-0.75);
+  constexpr F kA = F{-0.75};
   return ((kA * s - 5 * kA) * s + 8 * kA) * s - 4 * kA;
 }
 template <class F>
 PORTACL_DEVICE F CubicNearSlope(F s) {
-  constexpr F kA = F(-0.75);
+  constexpr F kA = F{-0.75};
   return (3 * (kA + 2) * s - 2 * (kA + 3)) * s;
 }
 template <class F>
 PORTACL_DEVICE F CubicFarSlope(F s) {
-  constexpr F kA = F(-0.75);
+  constexpr F kA = F{-0.75};
   return (3 * kA * s - 10 * kA) * s + 8 * kA;
 }
 

@@ -33,7 +33,7 @@ inline AxisRule RuleOf(int64_t extent, const ops::GridSampler2DShape& shape) {
 // The value of taps outside the image.
 template <class F>
 F FillOf(const ops::GridSampler2DShape& shape) {
-  return shape.padding == ops::Padding::kConstant ? static_cast<F>(shape.fill) : F(0);
+  return shape.padding == ops::Padding::kConstant ? static_cast<F>(shape.fill) : F{0};
 }
 
 template <class F>

@@ -142,9 +142,9 @@ bool DescribeGroups(const ResampleTaps<F>& w, int64_t lanes, int64_t vectors, do
     empty += group.most == 0 ? 1 : 0;
   }
   lookups->sparse = 2 * empty > std::ssize(lookups->groups);
-  const auto taps = static_cast<double>(weights / lanes);
+  const int64_t taps = weights / lanes;
   const auto groups = static_cast<double>(lookups->groups.size());
-  return RowCost(taps, groups, vectors) < most;
+  return RowCost(static_cast<double>(taps), groups, vectors) < most;
 }
 
 }  // namespace

@@ -3,8 +3,8 @@
 #include "base/round_up.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstdlib>
-#include <cstring>
 #include <limits>
 #include <utility>
 
@@ -185,7 +185,8 @@ std::optional<ResampleColumns> MakeColumns(const ResampleKernelPlan<F>& plan,
 
 template <class F>
 bool SameBits(F a, F b) {
-  return std::memcmp(&a, &b, sizeof(F)) == 0;
+  using Bits = std::conditional_t<sizeof(F) == sizeof(int32_t), int32_t, int64_t>;
+  return std::bit_cast<Bits>(a) == std::bit_cast<Bits>(b);
 }
 
 // Returns the longest range around the middle of [0, n) where fits() is true.
