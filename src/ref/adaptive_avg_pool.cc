@@ -9,7 +9,7 @@
 #include "base/kernel.h"
 #include "ops/adaptive_avg_pool_params.h"
 #include "ops/listed_kernels.h"
-#include "runtime/parallel.h"
+#include "ref/for_each_index.h"
 
 namespace portacl::ref {
 namespace {
@@ -78,12 +78,10 @@ void ForResults(const Params& p, const Make& make) {
   const Index& extents = p.backward ? p.extents : p.pooled_extents;
   const int64_t rows = extents[0] * extents[1];
   const int64_t grain = 1 + 1024 / extents[2];
-  runtime::ParallelFor(p.n * p.c * rows, grain, [&](int64_t first, int64_t last) {
-    for (int64_t i = first; i < last; ++i) {
-      const int64_t row = i % rows, plane = i / rows;
-      for (int64_t w = 0; w < extents[2]; ++w) {
-        make(plane / p.c, plane % p.c, Index{row / extents[1], row % extents[1], w});
-      }
+  ForEachIndex(p.n * p.c * rows, grain, [&](int64_t i) {
+    const int64_t row = i % rows, plane = i / rows;
+    for (int64_t w = 0; w < extents[2]; ++w) {
+      make(plane / p.c, plane % p.c, Index{row / extents[1], row % extents[1], w});
     }
   });
 }

@@ -10,8 +10,8 @@
 #include "base/kernel.h"
 #include "ops/affine_grid_params.h"
 #include "ops/listed_kernels.h"
+#include "ref/for_each_index.h"
 #include "ref/lane_tree.h"
-#include "runtime/parallel.h"
 
 namespace portacl::ref {
 namespace {
@@ -79,11 +79,9 @@ void ForRows(const Params& p, const Body& body) {
   const int64_t depth = p.extents[0];
   const int64_t height = p.extents[1];
   const int64_t grain = 1 + 4096 / std::max<int64_t>(1, p.extents[2]);
-  runtime::ParallelFor(p.n * depth * height, grain, [&](int64_t first, int64_t last) {
-    for (int64_t row = first; row < last; ++row) {
-      const int64_t plane = row / height;
-      for (int j = 0; j < p.axes; ++j) body(plane / depth, plane % depth, row % height, j);
-    }
+  ForEachIndex(p.n * depth * height, grain, [&](int64_t row) {
+    const int64_t plane = row / height;
+    for (int j = 0; j < p.axes; ++j) body(plane / depth, plane % depth, row % height, j);
   });
 }
 
@@ -91,11 +89,9 @@ void ForRows(const Params& p, const Body& body) {
 template <class Body>
 void ForElements(const Params& p, const Body& body) {
   const int64_t columns = p.axes + 1;
-  runtime::ParallelFor(p.n * p.axes * columns, 1, [&](int64_t first, int64_t last) {
-    for (int64_t i = first; i < last; ++i) {
-      const int64_t row = i / columns;
-      body(row / p.axes, static_cast<int>(row % p.axes), static_cast<int>(i % columns));
-    }
+  ForEachIndex(p.n * p.axes * columns, 1, [&](int64_t i) {
+    const int64_t row = i / columns;
+    body(row / p.axes, static_cast<int>(row % p.axes), static_cast<int>(i % columns));
   });
 }
 

@@ -15,8 +15,8 @@
 #include "ops/deform_conv_params.h"
 #include "ops/listed_kernels.h"
 #include "ref/bilinear_taps.h"
+#include "ref/for_each_index.h"
 #include "ref/lane_tree.h"
-#include "runtime/parallel.h"
 
 namespace portacl::ref {
 namespace {
@@ -39,20 +39,6 @@ class DeformConv {
         column_grads_(columns_ + SizeOfColumns(p)),
         image_(column_grads_ + (p.backward ? SizeOfColumns(p) : 0)),
         weights_(image_ + (p.input_grad.has ? p.channels * p.height * p.width : 0)) {}
-
-  // Size of the workspace in bytes; INT64_MAX if it does not fit in 64 bits.
-  static int64_t Bytes(const Params& p) {
-    constexpr int64_t kSize = sizeof(F);
-    const int64_t columns = base::SaturatedProduct(
-        {2 * kSize, p.out_height, p.out_width, p.kernel[0], p.kernel[1], p.channels});
-    const int64_t image = base::SaturatedProduct({kSize, p.height, p.width, p.channels});
-    const int64_t weights =
-        base::SaturatedProduct({kSize, p.out_channels, p.channels, p.kernel[0], p.kernel[1]});
-    int64_t all = 0;
-    const bool fits =
-        base::CheckedAdd(columns, image, &all) && base::CheckedAdd(all, weights, &all);
-    return fits ? all : INT64_MAX;
-  }
 
   void Run() const {
     if (p_.weight_grad.has) std::fill_n(weights_, SizeOfWeights(), F{0});
@@ -116,10 +102,8 @@ class DeformConv {
   template <class Visit>
   void ForPoints(const Visit& visit) const {
     const int64_t planes = p_.offset_groups * p_.taps();
-    runtime::ParallelFor(p_.positions() * planes, 16, [&](int64_t first, int64_t last) {
-      for (int64_t i = first; i < last; ++i) {
-        visit(Point{i % planes / p_.taps(), i % p_.taps(), i / planes});
-      }
+    ForEachIndex(p_.positions() * planes, 16, [&](int64_t i) {
+      visit(Point{i % planes / p_.taps(), i % p_.taps(), i / planes});
     });
   }
   // Calls visit(channel) for the channels of a point's group.
@@ -151,12 +135,10 @@ class DeformConv {
   void Forward(int64_t n) const {
     MakeColumns(n);
     if (!p_.output.has) return;
-    runtime::ParallelFor(p_.out_channels * p_.positions(), 16, [&](int64_t first, int64_t last) {
-      for (int64_t i = first; i < last; ++i) {
-        const int64_t o = i / p_.positions(), position = i % p_.positions();
-        const F sum = OutputAt(o, position) + BiasOf(o);
-        *p_.output.At<T>(n, o, Row(position), Column(position)) = base::Narrow<T>(sum);
-      }
+    ForEachIndex(p_.out_channels * p_.positions(), 16, [&](int64_t i) {
+      const int64_t o = i / p_.positions(), position = i % p_.positions();
+      const F sum = OutputAt(o, position) + BiasOf(o);
+      *p_.output.At<T>(n, o, Row(position), Column(position)) = base::Narrow<T>(sum);
     });
   }
 
@@ -192,14 +174,12 @@ class DeformConv {
   }
 
   void MakeColumnGrads(int64_t n) const {
-    runtime::ParallelFor(SizeOfColumns(p_), 64, [&](int64_t first, int64_t last) {
-      for (int64_t i = first; i < last; ++i) {
-        const int64_t c = i % p_.channels, tap = i / p_.channels % p_.taps();
-        const int64_t position = i / p_.channels / p_.taps();
-        column_grads_[i] = p_.grad_columns.has
-                               ? base::Widen(*SampleIn(p_.grad_columns, n, position, tap, c))
-                               : ColumnGradAt(n, position, tap, c);
-      }
+    ForEachIndex(SizeOfColumns(p_), 64, [&](int64_t i) {
+      const int64_t c = i % p_.channels, tap = i / p_.channels % p_.taps();
+      const int64_t position = i / p_.channels / p_.taps();
+      column_grads_[i] = p_.grad_columns.has
+                             ? base::Widen(*SampleIn(p_.grad_columns, n, position, tap, c))
+                             : ColumnGradAt(n, position, tap, c);
     });
   }
   F ColumnGradAt(int64_t n, int64_t position, int64_t tap, int64_t c) const {
@@ -217,24 +197,22 @@ class DeformConv {
   // Adds in this order: positions ascending, then a position's kernel taps, then its pixel taps.
   void InputGrad(int64_t n) const {
     const int64_t size = p_.height * p_.width;
-    runtime::ParallelFor(p_.channels, 1, [&](int64_t first, int64_t last) {
-      for (int64_t c = first; c < last; ++c) {
-        F* const sums = image_ + c * size;
-        std::fill_n(sums, size, F{0});
-        for (int64_t i = 0; i < p_.positions() * p_.taps(); ++i) {
-          const Point at{c / p_.offset_channels(), i % p_.taps(), i / p_.taps()};
-          const BilinearTaps<F> taps = TapsOf(n, at);
-          const F mask = MaskOf(n, at);
-          const F grad = column_grads_[Sample(at.position, at.tap, c)];
-          for (size_t tap = 0; tap < 4; ++tap) {
-            if (taps.pixel[tap] < 0) continue;
-            F& sum = sums[taps.pixel[tap]];
-            sum = std::fma(mask * taps.weight[tap], grad, sum);
-          }
+    ForEachIndex(p_.channels, 1, [&](int64_t c) {
+      F* const sums = image_ + c * size;
+      std::fill_n(sums, size, F{0});
+      for (int64_t i = 0; i < p_.positions() * p_.taps(); ++i) {
+        const Point at{c / p_.offset_channels(), i % p_.taps(), i / p_.taps()};
+        const BilinearTaps<F> taps = TapsOf(n, at);
+        const F mask = MaskOf(n, at);
+        const F grad = column_grads_[Sample(at.position, at.tap, c)];
+        for (size_t tap = 0; tap < 4; ++tap) {
+          if (taps.pixel[tap] < 0) continue;
+          F& sum = sums[taps.pixel[tap]];
+          sum = std::fma(mask * taps.weight[tap], grad, sum);
         }
-        for (int64_t i = 0; i < size; ++i) {
-          *p_.input_grad.At<T>(n, c, i / p_.width, i % p_.width) = base::Narrow<T>(sums[i]);
-        }
+      }
+      for (int64_t i = 0; i < size; ++i) {
+        *p_.input_grad.At<T>(n, c, i / p_.width, i % p_.width) = base::Narrow<T>(sums[i]);
       }
     });
   }
@@ -264,22 +242,19 @@ class DeformConv {
 
   // Sums each block of 256 positions from 0, then adds the block's sum to the weight's gradient.
   void AddToWeights(int64_t n) const {
-    runtime::ParallelFor(SizeOfWeights(), 1, [&](int64_t first, int64_t last) {
-      for (int64_t i = first; i < last; ++i) {
-        const int64_t tap = i % p_.taps(), c = i / p_.taps() % p_.group_channels();
-        const int64_t o = i / p_.taps() / p_.group_channels();
-        const int64_t channel = o / p_.group_outputs() * p_.group_channels() + c;
-        constexpr int64_t kBlock = 256;
-        for (int64_t begin = 0; begin < p_.positions(); begin += kBlock) {
-          F sum = 0;
-          for (int64_t at = begin; at < std::min(begin + kBlock, p_.positions()); ++at) {
-            const F sample = p_.columns.has
-                                 ? base::Widen(*SampleIn(p_.columns, n, at, tap, channel))
-                                 : columns_[Sample(at, tap, channel)];
-            sum = std::fma(Load(p_.grad_output, n, o, Row(at), Column(at)), sample, sum);
-          }
-          weights_[i] += sum;
+    ForEachIndex(SizeOfWeights(), 1, [&](int64_t i) {
+      const int64_t tap = i % p_.taps(), c = i / p_.taps() % p_.group_channels();
+      const int64_t o = i / p_.taps() / p_.group_channels();
+      const int64_t channel = o / p_.group_outputs() * p_.group_channels() + c;
+      constexpr int64_t kBlock = 256;
+      for (int64_t begin = 0; begin < p_.positions(); begin += kBlock) {
+        F sum = 0;
+        for (int64_t at = begin; at < std::min(begin + kBlock, p_.positions()); ++at) {
+          const F sample = p_.columns.has ? base::Widen(*SampleIn(p_.columns, n, at, tap, channel))
+                                          : columns_[Sample(at, tap, channel)];
+          sum = std::fma(Load(p_.grad_output, n, o, Row(at), Column(at)), sample, sum);
         }
+        weights_[i] += sum;
       }
     });
   }
@@ -313,8 +288,15 @@ class DeformConv {
 };
 
 int64_t Bytes(const Params& p) {
-  return p.dtype == base::DType::kDouble ? DeformConv<double>::Bytes(p)
-                                         : DeformConv<float>::Bytes(p);
+  const int64_t size = p.dtype == base::DType::kDouble ? 8 : 4;
+  const int64_t columns = base::SaturatedProduct(
+      {2 * size, p.out_height, p.out_width, p.kernel[0], p.kernel[1], p.channels});
+  const int64_t image = base::SaturatedProduct({size, p.height, p.width, p.channels});
+  const int64_t weights =
+      base::SaturatedProduct({size, p.out_channels, p.channels, p.kernel[0], p.kernel[1]});
+  int64_t all = 0;
+  const bool fits = base::CheckedAdd(columns, image, &all) && base::CheckedAdd(all, weights, &all);
+  return fits ? all : INT64_MAX;
 }
 
 void Run(const Params& p, void* workspace) {

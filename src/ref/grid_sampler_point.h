@@ -10,8 +10,8 @@
 #include "base/device_math.h"
 #include "base/dispatch.h"
 #include "ops/grid_sampler_params.h"
+#include "ref/for_each_index.h"
 #include "ref/grid_sampler_axis.h"
-#include "runtime/parallel.h"
 
 namespace portacl::ref {
 
@@ -194,11 +194,9 @@ void ForPoints(const Params& p, const Body& body) {
   const int64_t planes = PlanesOf(s);
   // One step of the loop is a row (n, od, oh) of points; a thread gets rows for some microseconds.
   const int64_t grain = 1 + 1024 / (s.ow * s.c + 1);
-  runtime::ParallelFor(s.n * planes * s.oh, grain, [&](int64_t first, int64_t last) {
-    for (int64_t row = first; row < last; ++row) {
-      const int64_t n = row / s.oh / planes;
-      for (int64_t ow = 0; ow < s.ow; ++ow) body(n, Place{row / s.oh % planes, row % s.oh, ow});
-    }
+  ForEachIndex(s.n * planes * s.oh, grain, [&](int64_t row) {
+    const int64_t n = row / s.oh / planes;
+    for (int64_t ow = 0; ow < s.ow; ++ow) body(n, Place{row / s.oh % planes, row % s.oh, ow});
   });
 }
 

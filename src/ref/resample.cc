@@ -12,7 +12,7 @@
 #include "base/dispatch.h"
 #include "ops/listed_kernels.h"
 #include "ops/resample_params.h"
-#include "runtime/parallel.h"
+#include "ref/for_each_index.h"
 
 namespace portacl::ref {
 namespace {
@@ -90,18 +90,16 @@ template <class T>
 void Run(const Params& p) {
   const auto& stride = p.output_stride;
   const int64_t grain = 1 + 1024 / p.w.to;
-  runtime::ParallelFor(p.n * p.c * p.d.to * p.h.to, grain, [&](int64_t begin, int64_t end) {
-    for (int64_t row = begin; row < end; ++row) {
-      const int64_t h = row % p.h.to;
-      const int64_t d = row / p.h.to % p.d.to;
-      const int64_t plane = row / p.h.to / p.d.to;
-      const int64_t n = plane / p.c;
-      const int64_t c = plane % p.c;
-      const Sums<T> sums(p, n, c);
-      T* const out =
-          static_cast<T*>(p.output) + n * stride[0] + c * stride[1] + d * stride[2] + h * stride[3];
-      for (int64_t w = 0; w < p.w.to; ++w) out[w * stride[4]] = sums({d, h, w});
-    }
+  ForEachIndex(p.n * p.c * p.d.to * p.h.to, grain, [&](int64_t row) {
+    const int64_t h = row % p.h.to;
+    const int64_t d = row / p.h.to % p.d.to;
+    const int64_t plane = row / p.h.to / p.d.to;
+    const int64_t n = plane / p.c;
+    const int64_t c = plane % p.c;
+    const Sums<T> sums(p, n, c);
+    T* const out =
+        static_cast<T*>(p.output) + n * stride[0] + c * stride[1] + d * stride[2] + h * stride[3];
+    for (int64_t w = 0; w < p.w.to; ++w) out[w * stride[4]] = sums({d, h, w});
   });
 }
 

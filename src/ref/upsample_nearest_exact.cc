@@ -7,7 +7,7 @@
 #include "base/dispatch.h"
 #include "ops/listed_kernels.h"
 #include "ops/upsample_nearest_exact_params.h"
-#include "runtime/parallel.h"
+#include "ref/for_each_index.h"
 
 namespace portacl::ref {
 namespace {
@@ -18,12 +18,10 @@ void ForInputRows(const ops::NearestParams& p, const Body& body) {
   // A thread gets some microseconds of rows.
   const int64_t outputs = p.w.out * (1 + p.h.out / p.h.in) * (1 + p.d.out / p.d.in);
   const int64_t grain = 1 + 8192 / outputs;
-  runtime::ParallelFor(p.n * p.c * p.d.in * p.h.in, grain, [&](int64_t first, int64_t last) {
-    for (int64_t row = first; row < last; ++row) {
-      const int64_t plane = row / p.h.in;
-      const int64_t channel = plane / p.d.in;
-      body(channel / p.c, channel % p.c, plane % p.d.in, row % p.h.in);
-    }
+  ForEachIndex(p.n * p.c * p.d.in * p.h.in, grain, [&](int64_t row) {
+    const int64_t plane = row / p.h.in;
+    const int64_t channel = plane / p.d.in;
+    body(channel / p.c, channel % p.c, plane % p.d.in, row % p.h.in);
   });
 }
 
