@@ -17,13 +17,12 @@ inline int64_t SumBytes(base::DType dtype) { return dtype == base::DType::kDoubl
 
 // A part of a workspace. Copies of it, for example one for each slot, are `bytes` apart.
 struct Part {
-  uint64_t begin = 0;
-  uint64_t bytes = 0;
+  int64_t begin = 0;
+  int64_t bytes = 0;
 
   template <class F>
   F* In(void* workspace, int64_t copy = 0) const {
-    return reinterpret_cast<F*>(static_cast<char*>(workspace) + begin +
-                                static_cast<uint64_t>(copy) * bytes);
+    return reinterpret_cast<F*>(static_cast<char*>(workspace) + begin + copy * bytes);
   }
 };
 
@@ -32,13 +31,13 @@ class Booking {
   // Books `copies` copies of `count` elements of `size` bytes.
   Part Take(int64_t count, int64_t size, int64_t copies = 1) {
     constexpr int64_t kLine = 64;
-    const auto begin = static_cast<uint64_t>(end_);
+    const int64_t begin = end_;
     int64_t bytes = 0, all = 0;
     fits_ = fits_ && base::CheckedMul(count, size, &bytes) &&
             base::CheckedAdd(bytes, kLine - 1, &bytes);
     bytes = bytes / kLine * kLine;
     fits_ = fits_ && base::CheckedMul(bytes, copies, &all) && base::CheckedAdd(end_, all, &end_);
-    return {begin, static_cast<uint64_t>(bytes)};
+    return {begin, bytes};
   }
   bool fits() const { return fits_; }
   uint64_t size() const { return static_cast<uint64_t>(end_); }

@@ -50,7 +50,7 @@ class RoiAlign {
 
   void Run() const {
     runtime::ParallelForSlots(p_.rois, g_.slots, [&](int slot, int64_t n) {
-      TableOf(n).template Make<T>(p_, n, g_.numbers.In<F>(workspace_, slot));
+      TableOf(n).template Make<T>(p_, n, g_.weights.In<F>(workspace_, slot));
     });
     const int64_t tasks = p_.images * g_.blocks * g_.parts;
     runtime::ParallelForSlots(tasks, g_.slots, [&](int slot, int64_t i) {
@@ -58,7 +58,6 @@ class RoiAlign {
       if (p_.backward) return SumStrip(task);
       PoolRois(task);
     });
-    if (!p_.backward) ClearRoisOfNoImage();
   }
 
  private:
@@ -78,27 +77,17 @@ class RoiAlign {
   }
   F* At(const Part& part, const Task& task) const { return part.In<F>(workspace_, task.slot); }
   Task TaskOf(int slot, int64_t i) const {
-    const int64_t part = i % g_.parts, block = i / g_.parts % g_.blocks;
+    const int64_t channel = i / g_.parts % g_.blocks * kLanes;
+    const int64_t channels = std::min<int64_t>(kLanes, p_.channels - channel);
     const int64_t all = p_.backward ? p_.height : p_.rois;
-    const int64_t each = base::DivideUp(all, g_.parts);
-    const int64_t first = std::min(all, part * each);
-    return {i / g_.parts / g_.blocks,
-            block * kLanes,
-            std::min<int64_t>(kLanes, p_.channels - block * kLanes),
-            first,
-            std::min(all, first + each),
-            slot};
-  }
-  template <class E>
-  Planar<E> PixelsAt(const Task& task, int64_t y, int64_t x, int64_t count) const {
-    return PlanarAt<E>(p_.image, task.image, task.channel, y, x, task.channels, count);
+    const int64_t each = base::DivideUp(all, g_.parts), first = std::min(all, i % g_.parts * each);
+    return {i / g_.parts / g_.blocks, channel, channels, first, std::min(all, first + each), slot};
   }
 
   // Pixels of the image that a task's rois read: columns [left, right) of the rows in `rows`.
   struct Named {
     int64_t left, right;  // right is behind the last one
     uint8_t* rows;
-    bool empty() const { return right <= left; }
   };
   Named NamedBy(const Task& task, int64_t first_roi, int64_t last_roi) const {
     Named named{p_.width, 0, g_.rows.In<uint8_t>(workspace_, task.slot)};
@@ -123,27 +112,29 @@ class RoiAlign {
       return PoolFrom(task, Pixels<const T>{first, s[2], s[3], false});
     }
     const Named named = NamedBy(task, task.first, task.last);
-    if (named.empty()) return;
     F* const slab = At(g_.slab, task);
     const int64_t pitch = (named.right - named.left) * kLanes;
     for (int64_t y = 0; y < p_.height; ++y) {
       if (named.rows[y] == 0) continue;
-      TurnPixels<kLanes>(PixelsAt<const T>(task, y, named.left, named.right - named.left),
+      TurnPixels<kLanes>(PlanarAt<const T>(p_.image, task.image, task.channel, y, named.left,
+                                           task.channels, named.right - named.left),
                          slab + y * pitch, kLanes);
     }
     PoolFrom(task, Pixels<const F>{slab - named.left * kLanes, pitch, kLanes, true});
   }
 
+  // Computes the task's rois that name its image. Rois without an image are computed with image 0.
   template <class S>
   void PoolFrom(const Task& task, Pixels<const S> pixels) const {
     F* const row = At(g_.row, task);
     F* const tile = At(g_.tile, task);
     for (int64_t n = task.first; n < task.last; ++n) {
       const RoiTable<F> table = TableOf(n);
-      if (table.head->image != task.image) continue;
+      const int64_t image = table.head->image;
+      if (image != task.image && (image >= 0 || task.image > 0)) continue;
       for (int64_t ph = 0; ph < p_.pooled_height; ++ph) {
         F* const to = tile + ph * p_.pooled_width * kLanes;
-        const bool named = table.y_begin[ph] != table.y_begin[ph + 1];
+        const bool named = image >= 0 && table.y_begin[ph] != table.y_begin[ph + 1];
         if (named) SumColumns(task, table, ph, pixels, row);
         PoolRow(table, named, row, to);
       }
@@ -222,14 +213,6 @@ class RoiAlign {
     }
   }
 
-  void ClearRoisOfNoImage() const {
-    for (int64_t n = 0; n < p_.rois; ++n) {
-      if (TableOf(n).head->image >= 0) continue;
-      ForPixels<T>(p_.pooled, n, 0, p_.channels, 0, p_.pooled_height * p_.pooled_width,
-                   p_.pooled_width, [](int64_t, const Planar<T>& bins) { ClearPixels(bins); });
-    }
-  }
-
   // ---- the gradient -----------------------------------------------------------------------------
 
   // Computes the gradient in a task's rows and channels. Rois are added in ascending order.
@@ -243,28 +226,12 @@ class RoiAlign {
       Clear(slab + (y - task.first) * pitch, pitch);
     }
     AddRois(task, Pixels<F>{slab - named.left * kLanes - task.first * pitch, pitch, kLanes, true});
-    ClearRest(task, named);
     for (int64_t y = task.first; y < task.last; ++y) {
-      if (width == 0 || named.rows[y] == 0) continue;
-      TurnPixels<kLanes>(PixelsAt<T>(task, y, named.left, width), slab + (y - task.first) * pitch,
-                         kLanes);
+      const bool read = named.rows[y] != 0;
+      WriteRow<kLanes, T>(p_, task.image, y, task.channel, task.channels,
+                          read ? named.left : p_.width, read ? named.right : p_.width,
+                          slab + (y - task.first) * pitch, kLanes);
     }
-  }
-
-  // Writes zeros to the task's pixels that no roi names.
-  void ClearRest(const Task& task, const Named& named) const {
-    int64_t from = task.first * p_.width;
-    const auto clear = [&](int64_t to) {
-      if (from >= to) return;
-      ForPixels<T>(p_.image, task.image, task.channel, task.channels, from, to - from, p_.width,
-                   [](int64_t, const Planar<T>& pixels) { ClearPixels(pixels); });
-    };
-    for (int64_t y = task.first; y < task.last; ++y) {
-      if (named.empty() || named.rows[y] == 0) continue;
-      clear(y * p_.width + named.left);
-      from = y * p_.width + named.right;
-    }
-    clear(task.last * p_.width);
   }
 
   void AddRois(const Task& task, Pixels<F> sums) const {

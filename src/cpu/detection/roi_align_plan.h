@@ -8,10 +8,10 @@
 #define PORTACL_CPU_DETECTION_ROI_ALIGN_PLAN_H_
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <variant>
 
@@ -31,7 +31,7 @@ struct RoiAlignGeometry {
   int64_t y_taps = 0;  // most taps along H of all bins of a roi
   int64_t x_taps = 0;  // most taps along W
   Part tables;         // for each roi: a RoiTable
-  Part numbers;        // for each slot, as all parts below: memory to make a table
+  Part weights;        // for each slot, as all parts below: memory to make a table
   Part rows;           // flags of named rows
   Part slab;           // the task's channels of the image, as pixels (backward: their sums)
   Part row;            // a row of a roi's columns
@@ -163,12 +163,12 @@ inline std::optional<RoiAlignPlan> PlanRoiAlign(const ops::RoiAlignParams& p, in
   // Forward, each slot has a whole plane, so few threads work on a large plane.
   const int64_t extent = std::max(p.height, p.width);
   const int64_t row = std::min(g.x_taps, p.width) * vector;
-  const int64_t slot = extent * (size + 4) + p.height + slab + row + tile;
+  const int64_t slot = extent * size + p.height + slab + row + tile;
   g.slots = std::clamp<int>(static_cast<int>(kMostRoiBytes / slot), 1, g.slots);
   if (!p.backward) g.parts = PartsOf(p, g);
   Booking booking;
   g.tables = booking.Take(table, 1, p.rois);
-  g.numbers = booking.Take(extent, size + 4, g.slots);
+  g.weights = booking.Take(extent, size, g.slots);
   g.rows = booking.Take(p.height, 1, g.slots);
   g.slab = booking.Take(slab, 1, g.slots);
   g.row = booking.Take(row, 1, g.slots);
@@ -194,13 +194,12 @@ struct RoiTable {
     x_weight = y_weight + g.y_taps;
   }
 
-  // Makes the tables. `memory`: an F and an int32_t for each row or column of an image.
+  // Makes the tables. `weights` has room for a row or a column of an image.
   template <class T>
-  void Make(const ops::RoiAlignParams& p, int64_t n, void* memory) {
+  void Make(const ops::RoiAlignParams& p, int64_t n, F* weights) {
     const ops::Roi<F> roi = ops::RoiAt<T>(p, n);
     *head = {roi.image, 0, roi.count};
     if (roi.image < 0) return;
-    F* const weights = static_cast<F*>(memory);
     const auto fill = [weights](const ops::RoiAxis<F>& axis, int64_t bins, int32_t* begin,
                                 int32_t* element, F* weight) {
       ops::RoiTaps<F> taps(weights, axis.extent);
@@ -218,22 +217,17 @@ struct RoiTable {
     fill(roi.y, p.pooled_height, y_begin, y, y_weight);
     fill(roi.x, p.pooled_width, x_begin, x, x_weight);
     const int32_t taps = x_begin[p.pooled_width];
-    auto* const number = reinterpret_cast<int32_t*>(weights + std::max(p.height, p.width));
     if (taps == 0 || y_begin[p.pooled_height] == 0) {
       head->image = -1;
       return;
     }
-    const auto [low, high] = std::minmax_element(x, x + taps);
-    const int32_t first = *low;
-    std::fill_n(number, *high - first + 1, -1);
-    for (int32_t i = 0; i < taps; ++i) number[x[i] - first] = 0;
-    const int32_t end = *high - first + 1;
-    for (int32_t i = 0; i < end; ++i) {
-      if (number[i] < 0) continue;
-      column[head->columns] = first + i;
-      number[i] = static_cast<int32_t>(head->columns++);
+    std::copy_n(x, taps, column);
+    std::sort(column, column + taps);
+    int32_t* const end = std::unique(column, column + taps);
+    head->columns = end - column;
+    for (int32_t i = 0; i < taps; ++i) {
+      x[i] = static_cast<int32_t>(std::lower_bound(column, end, x[i]) - column);
     }
-    for (int32_t i = 0; i < taps; ++i) x[i] = number[x[i] - first];
   }
 
   struct Head {
@@ -268,34 +262,24 @@ struct RoiBins {
 // axis, so the samples at the ends lie outermost.
 template <class F>
 RoiBox BoxOf(const ops::RoiAlignParams& p, const ops::Roi<F>& roi, const RoiBins& bins) {
-  const RoiBox whole{0, p.height, 0, p.width}, none{0, 0, 0, 0};
-  if (roi.image < 0 || roi.y.samples == 0 || roi.x.samples == 0) return none;
-  constexpr F kFar = std::numeric_limits<F>::infinity();
-  F low_y = kFar, high_y = -kFar, low_x = kFar, high_x = -kFar;
-  for (const bool last_y : {false, true}) {
-    for (const bool last_x : {false, true}) {
-      const F along_y = roi.y.At(last_y ? bins.last_row : bins.top, last_y ? roi.y.samples - 1 : 0);
-      const F along_x =
-          roi.x.At(last_x ? bins.last_column : bins.left, last_x ? roi.x.samples - 1 : 0);
-      const F y = p.rotated ? roi.RotatedY(along_y, along_x) : along_y;
-      const F x = p.rotated ? roi.RotatedX(along_y, along_x) : along_x;
-      if (std::isnan(y) || std::isnan(x)) return whole;
-      low_y = std::min(low_y, y);
-      high_y = std::max(high_y, y);
-      low_x = std::min(low_x, x);
-      high_x = std::max(high_x, x);
-    }
+  if (roi.image < 0 || roi.y.samples == 0 || roi.x.samples == 0) return {0, 0, 0, 0};
+  std::array<F, 4> ys{}, xs{};
+  for (size_t i = 0; i < 4; ++i) {
+    const bool top = i < 2, left = i % 2 == 0;
+    const F y = top ? roi.y.At(bins.top, 0) : roi.y.At(bins.last_row, roi.y.samples - 1);
+    const F x = left ? roi.x.At(bins.left, 0) : roi.x.At(bins.last_column, roi.x.samples - 1);
+    ys[i] = roi.RotatedY(y, x);
+    xs[i] = roi.RotatedX(y, x);
+    if (std::isnan(ys[i]) || std::isnan(xs[i])) return {0, p.height, 0, p.width};
   }
-  const auto end = [](F at, int64_t extent) {
-    const F most = static_cast<F>(extent);
-    return std::min(extent - 1, static_cast<int64_t>(std::clamp(at, F{0}, most)));
+  const auto pixel = [](F at, int64_t extent) {
+    const F inside = std::clamp(at, F{0}, static_cast<F>(extent));
+    return std::min(extent - 1, static_cast<int64_t>(inside));
   };
-  if (high_y < -1 || high_x < -1 || low_y > static_cast<F>(p.height) ||
-      low_x > static_cast<F>(p.width)) {
-    return none;
-  }
-  return {end(low_y, p.height), std::min(end(high_y, p.height) + 2, p.height), end(low_x, p.width),
-          std::min(end(high_x, p.width) + 2, p.width)};
+  const auto [low_y, high_y] = std::minmax_element(ys.begin(), ys.end());
+  const auto [low_x, high_x] = std::minmax_element(xs.begin(), xs.end());
+  return {pixel(*low_y, p.height), std::min(pixel(*high_y, p.height) + 2, p.height),
+          pixel(*low_x, p.width), std::min(pixel(*high_x, p.width) + 2, p.width)};
 }
 template <class F>
 RoiBox BoxOf(const ops::RoiAlignParams& p, const ops::Roi<F>& roi) {

@@ -51,6 +51,19 @@ void ClearPixels(const Planar<T>& to) {
   }
 }
 
+// Writes a row of the image, for some channels: columns [left, right) as TurnPixels() does, and
+// zeros to the other columns.
+template <int L, class T, class F>
+void WriteRow(const ops::RoiAlignParams& p, int64_t image, int64_t y, int64_t channel,
+              int64_t channels, int64_t left, int64_t right, F* pixels, int64_t step) {
+  const auto part = [&](int64_t x, int64_t end) {
+    return PlanarAt<T>(p.image, image, channel, y, x, channels, end - x);
+  };
+  ClearPixels(part(0, left));
+  if (left < right) TurnPixels<L>(part(left, right), pixels, step);
+  ClearPixels(part(right, p.width));
+}
+
 template <class T>
 class RoiPoints {
   using F = base::ComputeType<T>;
@@ -248,14 +261,8 @@ class RoiPoints {
       const bool named = y >= box.top && y < box.bottom && !box.empty();
       const int64_t left = named ? box.left : p_.width, right = named ? box.right : p_.width;
       ForBlocks(0, p_.channels, [&](int64_t c, int64_t channels) {
-        const auto pixels = [&](int64_t x, int64_t end) {
-          return PlanarAt<T>(p_.image, image, c, y, x, channels, end - x);
-        };
-        ClearPixels(pixels(0, left));
-        if (!named) return;
-        TurnPixels<kBlock>(pixels(left, right), At(g_.sums) + (y * p_.width + left) * g_.pixel + c,
-                           g_.pixel);
-        ClearPixels(pixels(right, p_.width));
+        WriteRow<kBlock, T>(p_, image, y, c, channels, left, right,
+                            At(g_.sums) + (y * p_.width + left) * g_.pixel + c, g_.pixel);
       });
     });
   }
