@@ -1,14 +1,12 @@
 // Multi-scale deformable attention and its gradient: checks in the order of the vendor's pages, and
-// the plan with a table of levels. A run reads the table from the tensors.
+// the plan.
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <cstring>
 #include <initializer_list>
 #include <string>
 #include <string_view>
 
-#include "base/checked.h"
 #include "ops/call.h"
 #include "ops/kernels.h"
 #include "ops/ms_deform_attn_params.h"
@@ -175,12 +173,6 @@ class MsDeformAttnChecks {
   const bool backward_;
 };
 
-// Returns element `index` of a tensor of INT32 or INT64.
-int64_t IndexAt(base::DType dtype, const void* first, int64_t index) {
-  if (dtype == base::DType::kInt32) return static_cast<const int32_t*>(first)[index];
-  return static_cast<const int64_t*>(first)[index];
-}
-
 class MsDeformAttnPlan final : public Plan {
  public:
   explicit MsDeformAttnPlan(const Call& call) : Plan(call) {
@@ -199,7 +191,11 @@ class MsDeformAttnPlan final : public Plan {
     params_.points = location.shape.rank() == 6
                          ? location.shape[4]
                          : location.shape[3] / std::max<int64_t>(1, params_.levels);
+    params_.shapes_dtype = call.input(1)->dtype;
+    params_.starts_dtype = call.input(2)->dtype;
     params_.value.Describe(value);
+    params_.shapes.Describe(*call.input(1));
+    params_.starts.Describe(*call.input(2));
     Describe(location, 3, params_.points, &params_.location);
     Describe(*call.input(4), 3, params_.points, &params_.weight);
     // aclnn's output has heads and channels on one axis.
@@ -223,20 +219,15 @@ class MsDeformAttnPlan final : public Plan {
     constexpr int64_t kSmall = 4096;  // elements
     PORTACL_RETURN_IF_ERROR(Choose(KernelsFor<Params>(), params_, kSmall, &chosen_));
     small_ = HasAtMost(kSmall);
-    int64_t size = 0;
-    const bool fits = base::CheckedMul(params_.levels, int64_t{sizeof(MsDeformAttnLevel)}, &size) &&
-                      base::CheckedAdd(size, 2 * kAlign, &size);
-    if (!fits) return refusals().Refuse(Rule::kNoKernel, "the workspace would exceed 64 bits");
-    level_bytes_ = size;
-    workspace_size_ += static_cast<uint64_t>(size);
     return {};
   }
 
   Status CheckContents(const Elements& elements) const override {
     if (params_.keys == 0) return {};
-    for (int64_t l = 0; l < params_.levels; ++l) {
-      const MsDeformAttnLevel level = ReadLevel(elements, l);
-      if (Fits(level)) continue;
+    const Params params = At(elements);
+    for (int64_t l = 0; l < params.levels; ++l) {
+      const MsDeformAttnLevel level = params.GivenLevel(l);
+      if (params.Fits(level)) continue;
       const auto text = [&] {
         return fmt::format("{} gives level {} {} x {} pixels, and {} key {}, but {} has {} keys",
                            tensor(1).name, l, level.height, level.width, tensor(2).name,
@@ -248,31 +239,27 @@ class MsDeformAttnPlan final : public Plan {
   }
 
   void Run(const Elements& elements, void* workspace) const noexcept override {
-    if (kernel_ == "none") return;
-    Params params = params_;
-    const auto at = (reinterpret_cast<uintptr_t>(workspace) + kAlign - 1) / kAlign * kAlign;
-    auto* const levels = reinterpret_cast<MsDeformAttnLevel*>(at);
-    for (int64_t l = 0; l < params_.levels; ++l) {
-      const MsDeformAttnLevel level = ReadLevel(elements, l);
-      levels[l] = Fits(level) ? level : MsDeformAttnLevel{};
-    }
-    params.level = levels;
-    params.value.data = elements[0];
-    params.location.data = elements[3];
-    params.weight.data = elements[4];
-    params.output.data = elements[kOutput];
-    if (params.backward) {
-      params.value_grad.data = elements[6];
-      params.location_grad.data = elements[7];
-      params.weight_grad.data = elements[8];
-    }
-    chosen_.Run(params, static_cast<char*>(workspace) + level_bytes_);
+    if (kernel_ != "none") chosen_.Run(At(elements), workspace);
   }
 
  private:
   using Params = MsDeformAttnParams;
   static constexpr size_t kOutput = 5;  // the output's index, or gradOutput's
-  static constexpr int64_t kAlign = 64;
+
+  Params At(const Elements& elements) const {
+    Params params = params_;
+    params.value.data = elements[0];
+    params.shapes.data = elements[1];
+    params.starts.data = elements[2];
+    params.location.data = elements[3];
+    params.weight.data = elements[4];
+    params.output.data = elements[kOutput];
+    if (!params.backward) return params;
+    params.value_grad.data = elements[6];
+    params.location_grad.data = elements[7];
+    params.weight_grad.data = elements[8];
+    return params;
+  }
 
   // If the call has axis `axis` and the one behind it (extent `inner`) as one axis, splits that
   // axis.
@@ -289,25 +276,8 @@ class MsDeformAttnPlan final : public Plan {
     tensor->Describe(desc);
   }
 
-  MsDeformAttnLevel ReadLevel(const Elements& elements, int64_t l) const {
-    const TensorDesc& shapes = tensor(1).desc;
-    const TensorDesc& starts = tensor(2).desc;
-    const int64_t at = l * shapes.strides[0];
-    return {IndexAt(shapes.dtype, elements[1], at),
-            IndexAt(shapes.dtype, elements[1], at + shapes.strides[1]),
-            IndexAt(starts.dtype, elements[2], l * starts.strides[0])};
-  }
-
-  bool Fits(const MsDeformAttnLevel& level) const {
-    int64_t end = 0;
-    return level.height >= 1 && level.width >= 1 && level.start >= 0 &&
-           base::CheckedMul(level.height, level.width, &end) &&
-           base::CheckedAdd(end, level.start, &end) && end <= params_.keys;
-  }
-
   Params params_;
   PlannedKernel<Params> chosen_;
-  int64_t level_bytes_ = 0;
 };
 
 }  // namespace

@@ -156,8 +156,7 @@ base::ComputeType<T> RoiColumn(const RoiAlignParams& p, int64_t n, int64_t colum
 template <class T>
 int64_t RoiImage(const RoiAlignParams& p, int64_t n) {
   if (p.indices.has) {
-    const int64_t index = p.index_dtype == base::DType::kInt32 ? *p.indices.At<int32_t>(n)
-                                                               : *p.indices.At<int64_t>(n);
+    const int64_t index = IndexAt(p.indices, p.index_dtype, n);
     return index >= 0 && index < p.images ? index : -1;
   }
   const double index = static_cast<double>(RoiColumn<T>(p, n, 0));

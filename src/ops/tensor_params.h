@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "base/dtype.h"
 #include "base/tensor_desc.h"
 
 namespace portacl::ops {
@@ -43,6 +44,13 @@ template <size_t kRank>
 using ReadTensor = TensorParams<const void*, kRank>;
 template <size_t kRank>
 using WrittenTensor = TensorParams<void*, kRank>;
+
+// Returns an element of a tensor of INT32 or INT64.
+template <class Tensor, class... Index>
+int64_t IndexAt(const Tensor& tensor, base::DType dtype, Index... index) {
+  if (dtype == base::DType::kInt32) return *tensor.template At<int32_t>(index...);
+  return *tensor.template At<int64_t>(index...);
+}
 
 }  // namespace portacl::ops
 

@@ -14,8 +14,8 @@
 #include "ops/listed_kernels.h"
 #include "ops/ms_deform_attn_params.h"
 #include "ref/bilinear_taps.h"
+#include "ref/for_each_index.h"
 #include "ref/lane_tree.h"
-#include "runtime/parallel.h"
 
 namespace portacl::ref {
 namespace {
@@ -52,8 +52,10 @@ class MsDeformAttn {
     F weight_of_point = 0;
   };
 
+  // Returns no taps if the level does not fit the keys.
   WeighedTaps TapsOf(const PointIndex& at) const {
-    const ops::MsDeformAttnLevel& level = p_.level[at.l];
+    const ops::MsDeformAttnLevel level = p_.Level(at.l);
+    if (level.height == 0) return {};
     const Tp* const location = at.In<Tp>(p_.location);
     const F x = base::Widen(location[0]) * static_cast<F>(level.width) - F{0.5};
     const F y =
@@ -73,14 +75,12 @@ class MsDeformAttn {
   // ---- the function -----------------------------------------------------------------------------
 
   void Forward() const {
-    runtime::ParallelFor(p_.batch * p_.queries * p_.heads, 16, [&](int64_t first, int64_t last) {
-      for (int64_t i = first; i < last; ++i) {
-        const int64_t h = i % p_.heads;
-        const int64_t q = i / p_.heads % p_.queries;
-        const int64_t b = i / p_.heads / p_.queries;
-        for (int64_t c = 0; c < p_.channels; ++c) {
-          *p_.output.At<T>(b, q, h, c) = base::Narrow<T>(OutputAt(b, q, h, c));
-        }
+    ForEachIndex(p_.batch * p_.queries * p_.heads, 16, [&](int64_t i) {
+      const int64_t h = i % p_.heads;
+      const int64_t q = i / p_.heads % p_.queries;
+      const int64_t b = i / p_.heads / p_.queries;
+      for (int64_t c = 0; c < p_.channels; ++c) {
+        *p_.output.At<T>(b, q, h, c) = base::Narrow<T>(OutputAt(b, q, h, c));
       }
     });
   }
@@ -88,7 +88,6 @@ class MsDeformAttn {
   F OutputAt(int64_t b, int64_t q, int64_t h, int64_t c) const {
     F sum = 0;
     for (int64_t l = 0; l < p_.levels; ++l) {
-      if (p_.level[l].height == 0) continue;
       for (int64_t point = 0; point < p_.points; ++point) {
         const auto taps = TapsOf({b, q, h, l, point});
         if (taps.is_nan) sum = std::numeric_limits<F>::quiet_NaN();
@@ -106,16 +105,13 @@ class MsDeformAttn {
 
   void ValueGrad(F* workspace) const {
     const int64_t size = p_.keys * p_.channels;
-    runtime::ParallelFor(p_.batch * p_.heads, 1, [&](int64_t first, int64_t last) {
-      for (int64_t i = first; i < last; ++i) {
-        const int64_t b = i / p_.heads, h = i % p_.heads;
-        F* const sums = workspace + i * size;
-        std::fill_n(sums, size, F{0});
-        AddToKeys(b, h, sums);
-        for (int64_t at = 0; at < size; ++at) {
-          *p_.value_grad.At<T>(b, at / p_.channels, h, at % p_.channels) =
-              base::Narrow<T>(sums[at]);
-        }
+    ForEachIndex(p_.batch * p_.heads, 1, [&](int64_t i) {
+      const int64_t b = i / p_.heads, h = i % p_.heads;
+      F* const sums = workspace + i * size;
+      std::fill_n(sums, size, F{0});
+      AddToKeys(b, h, sums);
+      for (int64_t at = 0; at < size; ++at) {
+        *p_.value_grad.At<T>(b, at / p_.channels, h, at % p_.channels) = base::Narrow<T>(sums[at]);
       }
     });
   }
@@ -123,7 +119,6 @@ class MsDeformAttn {
   // Adds gradOutput, weighed by all taps of head h, to `sums`: one row of channels per key.
   void AddToKeys(int64_t b, int64_t h, F* sums) const {
     for (int64_t l = 0; l < p_.levels; ++l) {
-      if (p_.level[l].height == 0) continue;
       for (int64_t i = 0; i < p_.queries * p_.points; ++i) {
         const int64_t q = i / p_.points;
         const auto taps = TapsOf({b, q, h, l, i % p_.points});
@@ -144,24 +139,21 @@ class MsDeformAttn {
   void PointGrads() const {
     const int64_t of_head = p_.levels * p_.points;
     const int64_t count = p_.batch * p_.queries * p_.heads * of_head;
-    runtime::ParallelFor(count, 64, [&](int64_t first, int64_t last) {
-      for (int64_t i = first; i < last; ++i) {
-        const int64_t row = i / of_head;
-        const PointIndex at{row / p_.heads / p_.queries, row / p_.heads % p_.queries,
-                            row % p_.heads, i % of_head / p_.points, i % p_.points};
-        const PointGrad<F> grad = PointGradAt(at);
-        if (p_.weight_grad.has) *at.In<Tp>(p_.weight_grad) = base::Narrow<Tp>(grad.weight);
-        if (!p_.location_grad.has) continue;
-        Tp* const location = at.In<Tp>(p_.location_grad);
-        location[0] = base::Narrow<Tp>(grad.x);
-        location[p_.location_grad.stride[5]] = base::Narrow<Tp>(grad.y);
-      }
+    ForEachIndex(count, 64, [&](int64_t i) {
+      const int64_t row = i / of_head;
+      const PointIndex at{row / p_.heads / p_.queries, row / p_.heads % p_.queries, row % p_.heads,
+                          i % of_head / p_.points, i % p_.points};
+      const PointGrad<F> grad = PointGradAt(at);
+      if (p_.weight_grad.has) *at.In<Tp>(p_.weight_grad) = base::Narrow<Tp>(grad.weight);
+      if (!p_.location_grad.has) return;
+      Tp* const location = at.In<Tp>(p_.location_grad);
+      location[0] = base::Narrow<Tp>(grad.x);
+      location[p_.location_grad.stride[5]] = base::Narrow<Tp>(grad.y);
     });
   }
 
   PointGrad<F> PointGradAt(const PointIndex& at) const {
-    const ops::MsDeformAttnLevel& level = p_.level[at.l];
-    if (level.height == 0) return {};
+    const ops::MsDeformAttnLevel level = p_.Level(at.l);
     const auto taps = TapsOf(at);
     const auto dot = [&](int64_t key) {
       Lanes<F> lanes{};

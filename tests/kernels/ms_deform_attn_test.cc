@@ -84,7 +84,10 @@ MsDeformAttnParams ParamsOf(const AttentionCase& c) {
   s.queries = c.weight.shape()[1];
   s.levels = c.weight.shape()[3];
   s.points = c.weight.shape()[4];
-  s.level = c.levels.data();
+  if (s.levels > 0) {
+    s.shapes = {c.levels.data(), {3, 1}, true};
+    s.starts = {&c.levels[0].start, {3}, true};
+  }
   Describe(&c.value, &s.value);
   Describe(&c.location, &s.location);
   Describe(&c.weight, &s.weight);

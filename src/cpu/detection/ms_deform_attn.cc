@@ -153,7 +153,7 @@ struct PointLevels {
         start(height + count + kPointLanes) {
     if (count == 0) return;
     for (int64_t i = 0; i < count + kPointLanes; ++i) {
-      const ops::MsDeformAttnLevel& level = s.level[i % count / s.points];
+      const ops::MsDeformAttnLevel level = s.Level(i % count / s.points);
       constexpr F kNone = std::numeric_limits<F>::quiet_NaN();
       width[i] = level.height == 0 ? kNone : static_cast<F>(level.width);
       height[i] = level.height == 0 ? kNone : static_cast<F>(level.height);
@@ -194,7 +194,6 @@ class MsDeformAttn {
 
  private:
   using F = base::ComputeType<T>;
-  using D = SumTag<F>;
 
   PointTile<F> TileOf(int slot) const {
     return PointTile<F>(g_.tile_points, g_.tiles.In<F>(workspace_, slot));
@@ -227,22 +226,18 @@ class MsDeformAttn {
     const int64_t count = g_.row_points * kOfPoint;
     const bool dense = (kOfPoint == 1 || s.back() == 1) && (p_.points == 1 || s[4] == kOfPoint) &&
                        (p_.levels == 1 || s[3] == kOfPoint * p_.points);
-    const int64_t run = dense ? count : 1;  // adjacent elements
+    const int64_t run = dense ? count : kOfPoint, step = dense ? 1 : s.back();
     const int64_t levels = dense ? 1 : p_.levels, points = dense ? 1 : p_.points;
-    const auto copy = [&](auto* elements) PORTACL_INLINE_LAMBDA {
-      if constexpr (std::is_const_v<std::remove_pointer_t<decltype(elements)>>) {
-        ReadRun(elements, 1, run, row);
-      } else {
-        WriteRun(row, run, elements, 1);
-      }
-      row += run;
-    };
     for (int64_t r = 0; r < rows.count; ++r) {
       auto* const first = RowAt<P>(tensor, rows.first + r * rows.step);
       for (int64_t l = 0; l < levels; ++l) {
-        for (int64_t p = 0; p < points; ++p) {
-          copy(first + l * s[3] + p * s[4]);
-          if (kOfPoint == 2 && !dense) copy(first + l * s[3] + p * s[4] + s.back());
+        for (int64_t p = 0; p < points; ++p, row += run) {
+          auto* const elements = first + l * s[3] + p * s[4];
+          if constexpr (std::is_const_v<std::remove_pointer_t<decltype(elements)>>) {
+            ReadRun(elements, step, run, row);
+          } else {
+            WriteRun(row, run, elements, step);
+          }
         }
       }
     }
@@ -293,21 +288,21 @@ class MsDeformAttn {
   template <class Use, class Finish>
   void ForTiles(const Use& use, const Finish& finish) const {
     const int64_t rows = p_.batch * p_.queries * p_.heads;
-    runtime::ParallelForSlots(base::DivideUp(rows, g_.tile_rows), g_.slots,
-                              [&](int slot, int64_t i) {
-                                const PointTile<F> tile = TileOf(slot);
-                                const int64_t first = i * g_.tile_rows;
-                                const TileRows of{first, 1, std::min(g_.tile_rows, rows - first)};
-                                LocateRows(of, tile);
-                                for (int64_t r = 0; r < of.count; ++r) {
-                                  if (g_.fetch && r + 1 < of.count) {
-                                    FetchRow<0>(tile, (r + 1) * g_.row_points, g_.row_points,
-                                                TapsOf(first + r + 1), p_.channels);
-                                  }
-                                  use(tile, r * g_.row_points, first + r);
-                                }
-                                finish(tile, of);
-                              });
+    const int64_t tiles = base::DivideUp(rows, g_.tile_rows);
+    runtime::ParallelForSlots(tiles, g_.slots, [&](int slot, int64_t i) {
+      const PointTile<F> tile = TileOf(slot);
+      const int64_t first = i * g_.tile_rows;
+      const TileRows of{first, 1, std::min(g_.tile_rows, rows - first)};
+      LocateRows(of, tile);
+      for (int64_t r = 0; r < of.count; ++r) {
+        if (g_.fetch && r + 1 < of.count) {
+          FetchRow<0>(tile, (r + 1) * g_.row_points, g_.row_points, TapsOf(first + r + 1),
+                      p_.channels);
+        }
+        use(tile, r * g_.row_points, first + r);
+      }
+      finish(tile, of);
+    });
   }
 
   void SumRows() const {
@@ -408,7 +403,7 @@ class MsDeformAttn {
   bool AreLevelsApart() const {
     int64_t end = 0;
     for (int64_t l = 0; l < p_.levels; ++l) {
-      const ops::MsDeformAttnLevel& level = p_.level[l];
+      const ops::MsDeformAttnLevel level = p_.Level(l);
       if (level.height == 0) continue;
       if (level.start < end) return false;
       end = level.start + level.height * level.width;
@@ -433,17 +428,9 @@ class MsDeformAttn {
   }
 
   void CopySums(const Owner& owner) const {
-    const D d;
-    const int64_t lanes = Length(d);
     for (int64_t key = 0; key < p_.keys; ++key) {
-      const F* const from = owner.sums.first + key * owner.sums.pitch;
-      T* const to = p_.value_grad.At<T>(owner.batch, key, owner.head) + owner.channel;
-      int64_t c = 0;
-      for (; c + lanes <= owner.channels; c += lanes)
-        StoreNarrow(hn::LoadU(d, from + c), d, to + c);
-      if (c == owner.channels) continue;
-      const auto left = static_cast<size_t>(owner.channels - c);
-      StoreNarrowFirst(LoadFirst(d, from + c, left), d, to + c, left);
+      WriteRun(owner.sums.first + key * owner.sums.pitch, owner.channels,
+               p_.value_grad.At<T>(owner.batch, key, owner.head) + owner.channel, 1);
     }
   }
 
