@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "cpu/detection/deform_conv_plan.h"
 #include "ops/deform_conv_params.h"
 #include "ops/listed_kernels.h"
 #include "support/api/compare.h"
@@ -283,6 +284,18 @@ TEST_F(DeformConvKernels, DoNotDependOnThreads) {
       EXPECT_TRUE(SameResults(want, c)) << threads;
     }
   }
+}
+
+// Without channels, nothing else bounds the number of offset groups.
+TEST(DeformConvPlan, ThePointsOfATileFitIn64Bits) {
+  DeformConvParams p;
+  p.backward = true;
+  p.images = p.height = p.width = p.out_height = p.out_width = p.out_channels = 1;
+  p.kernel = p.stride = p.dilation = {1, 1};
+  p.bias_grad.has = true;
+  EXPECT_TRUE(portacl::cpu::PlanDeformConv(p, {6, 16}).has_value());
+  p.offset_groups = int64_t{1} << 60;
+  EXPECT_FALSE(portacl::cpu::PlanDeformConv(p, {6, 16}).has_value());
 }
 
 }  // namespace

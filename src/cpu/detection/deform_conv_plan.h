@@ -74,6 +74,8 @@ inline bool Serves(const ops::DeformConvParams& p) {
   return exact(0, p.out_height) && exact(1, p.out_width) &&
          base::SaturatedProduct({p.height, p.width}) <= kMostExact &&
          base::SaturatedProduct({p.height * p.width + 1, p.channels + kVector}) <= kMostElements &&
+         base::SaturatedProduct({p.offset_groups, p.taps(), 512 * kArraysOfPoint}) <=
+             kMostElements &&
          base::SaturatedProduct({p.out_channels + kVector, p.taps(), p.channels + kVector, 2}) <=
              kMostElements;
 }
@@ -125,11 +127,6 @@ inline std::optional<DeformConvPlan> PlanDeformConv(const ops::DeformConvParams&
   // A point is read from ten arrays. The arrays start a cache line apart, modulo the sets of the L1
   // cache. If they shared a set with taps, each read would miss.
   if (p.backward) g.tile_points = base::RoundUp(g.tile_points, 64 * line) + line;
-  if (base::SaturatedProduct({tile_rows, g.column}) > kMostElements ||
-      base::SaturatedProduct({tile_rows, g.outputs}) > kMostElements ||
-      base::SaturatedProduct({g.tile_points, kArraysOfPoint}) > kMostElements) {
-    return std::nullopt;
-  }
   Booking booking;
   const auto take = [&](bool wanted, Part* part, int64_t elements, int copies = 1) {
     if (wanted) *part = booking.Take(elements, size, copies);
