@@ -37,11 +37,12 @@ PORTACL_DEVICE inline float Abs(float v) { return fabsf(v); }
 PORTACL_DEVICE inline double Abs(double v) { return fabs(v); }
 template <class F>
 PORTACL_DEVICE bool IsNaN(F v) {
-  return !(v == v);
+  return !(v == v);  // NOLINT(misc-redundant-expression): only NaN differs from itself
 }
 template <class F>
 PORTACL_DEVICE bool IsInfinite(F v) {
-  return Abs(v) > (sizeof(F) == 4 ? F(3.402823466e38F) : F(1.7976931348623157e308));
+  constexpr double kMost = sizeof(F) == 4 ? double{3.402823466e38F} : 1.7976931348623157e308;
+  return Abs(v) > static_cast<F>(kMost);
 }
 
 }  // namespace portacl::base
