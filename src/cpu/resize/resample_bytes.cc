@@ -236,15 +236,21 @@ HWY_NOINLINE void AddByteColumns(const ResampleColumns& columns,
   }
   HWY_ALIGN uint8_t sums[N * kByteColumns];
   std::memset(sums, 0, sizeof sums);
+  // If sums take long, each destination fetches its share of the next rows. Blocks of sources come
+  // many at a time, so their fetches wait for each other. AVX-512 was not measured.
+  const bool evenly = HWY_TARGET != HWY_AVX3 && w.start[w.to] >= w.from;
+  const int64_t width = some.columns.w1 - some.columns.w0;
+  const int64_t share = base::DivideUp((some.columns.end - some.columns.from) * some.rows, width);
   int64_t have = some.columns.from / kByteColumns * kByteColumns;
   for (int64_t o0 = some.columns.w0; o0 < some.columns.w1; o0 += kByteColumns) {
     const int64_t wanted = std::min(kByteColumns, some.columns.w1 - o0);
     const int64_t end = columns.sources_end[static_cast<size_t>(o0 / kByteColumns)];
     for (; have < end; have += kByteColumns) {
-      ahead.Fetch(kByteColumns * some.rows);
+      if (!evenly) ahead.Fetch(kByteColumns * some.rows);
       RowsToByteColumns(from.data(), have, w.from, ring + (have & (columns.ring - 1)) * N);
     }
     for (int64_t i = 0; i < wanted; ++i) {
+      if (evenly) ahead.Fetch(share);
       const int64_t start = w.start[o0 + i];
       const int32_t* const at = columns.at.data() + start;
       const auto load = [&](int64_t k) PORTACL_INLINE_LAMBDA { return hn::Load(d, ring + at[k]); };
