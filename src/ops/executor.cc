@@ -81,9 +81,11 @@ Status LaunchParts(std::shared_ptr<const Plan> plan, void* stream) {
   runtime::Work work;
   work.name = plan->op();
   work.small = plan->small();
-  if (runtime::TraceEnabled()) work.detail = plan->Describe();
-  for (size_t i = 0; runtime::AccessesWanted() && i < elements.size(); ++i) {
-    AddAccesses(*parts[i], elements[i], &work);
+  if (runtime::Observed()) {
+    if (runtime::TraceEnabled()) work.detail = plan->Describe();
+    for (size_t i = 0; runtime::AccessesWanted() && i < elements.size(); ++i) {
+      AddAccesses(*parts[i], elements[i], &work);
+    }
   }
   work.run = [plan = std::move(plan), elements = std::move(elements)]() -> Status {
     const CallTimer timer;

@@ -161,8 +161,8 @@ class Plan {
   // Shapes, dtype and kernel in one line, for logs and traces.
   std::string Describe() const;
 
-  // Checks the rules on memory for other storages than the planned ones. Views
-  // are checked already.
+  // Checks the rules on memory for other storages than the planned ones.
+  // Views are checked already.
   base::Status CheckAddresses(const Storages& storages) const;
   // Checks the rules that concern one tensor only: not null, and room in a known allocation.
   base::Status CheckAddress(int index, const void* storage) const;

@@ -25,9 +25,9 @@ bool FindObservers() noexcept;
 bool FindLazyMode();  // defined in order.cc
 }  // namespace internal
 
-// Returns false if no observer is on: neither guard mode nor lazy mode, no timeline, no log of
-// calls or below level info. Reads the environment once; then it costs one load. Also returns true
-// if there is no memory to find out.
+// Returns false if no observer is on. Observers are guard mode, lazy mode, the timeline, the log of
+// calls, and the log at level debug or trace. Reads the environment once; then it costs one load.
+// Also returns true if there is no memory to find out.
 inline bool Observed() noexcept {
   return internal::observed.load(std::memory_order_relaxed) != internal::Known::kOff &&
          internal::FindObservers();

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstdio>
 #include <cstring>
 #include <memory>
@@ -204,6 +203,7 @@ bool WaitsForUnseen(const Table& table, uint64_t stream) {
 
 bool internal::FindLazyMode() {
   static constinit base::Once<bool> lazy;
+  // Not under the creation lock, because it takes the loader's lock: see GuardEnabled().
   if (!lazy.IsFound() && base::settings::Lazy()) FindLineReader();
   return lazy.Get([] { return base::settings::Lazy(); });
 }

@@ -175,7 +175,9 @@ base::Status Stream::Enqueue(Task&& task) {
 }
 
 base::Status Stream::EnqueueAll(std::list<Task> tasks) {
-  for (Task& task : tasks) task.enqueued = TraceHere();
+  if (Observed()) {
+    for (Task& task : tasks) task.enqueued = TraceHere();
+  }
   Lock lock(mutex_);
   if (closed_) return Error(ACL_ERROR_RT_INVALID_HANDLE, "stream {} is being destroyed", id_);
   if (recorder_ != nullptr) {
@@ -416,8 +418,8 @@ base::Status Launch(void* stream, Work&& work) {
 base::Status LaunchAll(void* stream, std::list<Work> works) {
   std::shared_ptr<Stream> found;
   PORTACL_RETURN_IF_ERROR(FindStream(stream, &found));
-  for (Work& work : works) {
-    if (Observed()) NoteWork(*found, work);
+  if (Observed()) {
+    for (Work& work : works) NoteWork(*found, work);
   }
   std::list<Task> tasks;
   for (Work& work : works) tasks.emplace_back().work = std::move(work);

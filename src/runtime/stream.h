@@ -233,7 +233,7 @@ class Stream final : public GateListener,
   std::thread worker_;     // started by the first task that needs it
 };
 
-// Tells guard mode and lazy mode of work before it is enqueued, if Observed().
+// Tells guard mode and lazy mode of work before it is enqueued. Call it only if Observed().
 void NoteWork(Stream& stream, Work& work);
 
 }  // namespace portacl::runtime

@@ -1,4 +1,5 @@
 // Launch and the stream's queue below the C API: failing work, small work, what work may hold.
+#include "runtime/stream.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,7 +15,6 @@
 #include "acl/acl_base.h"
 #include "aclnn/aclnn_base.h"
 #include "runtime/context.h"
-#include "runtime/stream.h"
 
 namespace portacl::runtime {
 namespace {
