@@ -216,6 +216,11 @@ class MsDeformAttnPlan final : public Plan {
   Status Make() {
     PORTACL_RETURN_IF_ERROR(CheckMemory());
     if (WritesNothing()) return {};
+    constexpr int64_t kMostLevels = int64_t{1} << 24;  // each run reads all of them
+    if (params_.levels > kMostLevels) {
+      return refusals().Refuse(Rule::kNoKernel, "{} has {} levels, wanted at most {}",
+                               tensor(1).name, params_.levels, kMostLevels);
+    }
     constexpr int64_t kSmall = 4096;  // elements
     PORTACL_RETURN_IF_ERROR(Choose(KernelsFor<Params>(), params_, kSmall, &chosen_));
     small_ = HasAtMost(kSmall);

@@ -152,6 +152,22 @@ TEST_F(MsDeformAttn, ReadsAViewWhoseElementsPassSixtyThreeBits) {
   EXPECT_EQ(values[0], values[1]);
 }
 
+// Each run reads all levels, also levels without memory of their own.
+TEST_F(MsDeformAttn, RefusesMoreLevelsThanARunCanRead) {
+  constexpr int64_t kLevels = int64_t{1} << 40;
+  Arguments args = Good();
+  args[1].shape = {kLevels, 2};
+  args[1].strides = Shape{0, 1};
+  args[2].shape = {kLevels};
+  args[2].strides = Shape{0};
+  args[3].shape = {kB, kQ, kM, kLevels, kP, 2};
+  args[3].strides = Shape{kQ * kM * kL * kP * 2, kM * kL * kP * 2, kL * kP * 2, 0, 2, 1};
+  args[4].shape = {kB, kQ, kM, kLevels, kP};
+  args[4].strides = Shape{kQ * kM * kL * kP, kM * kL * kP, kL * kP, 0, 1};
+  EXPECT_EQ(Run(args), ACLNN_ERR_INNER_FIND_KERNEL_ERROR);
+  EXPECT_THAT(TakeMessage(), testing::HasSubstr("has 1099511627776 levels, wanted at most"));
+}
+
 TEST_F(MsDeformAttn, GradientsHaveTheNativeBitsWhateverWasThere) {
   std::vector<Tensor> grads = {value_, location_, weight_};
   std::vector<DeviceTensor> on_device;

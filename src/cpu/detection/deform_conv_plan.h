@@ -62,7 +62,7 @@ struct DeformConvPlan : base::PathPlan<DeformConvGeometry> {};
 
 inline constexpr int64_t kVector = 16;  // elements; rows are padded to multiples of it
 inline constexpr int64_t kMostExact = int64_t{1} << 24;
-inline constexpr int64_t kMostElements = int64_t{1} << 40;  // of a part: no sum of parts overflows
+inline constexpr int64_t kMostElements = int64_t{1} << 40;  // of a part; Booking checks the sum
 
 // Whether FLOAT can hold coordinates exactly: of pixels, and of positions before offsets.
 inline bool Serves(const ops::DeformConvParams& p) {

@@ -278,6 +278,10 @@ RoiBox BoxOf(const ops::RoiAlignParams& p, const ops::Roi<F>& roi, const RoiBins
   };
   const auto [low_y, high_y] = std::minmax_element(ys.begin(), ys.end());
   const auto [low_x, high_x] = std::minmax_element(xs.begin(), xs.end());
+  if (*high_y < -1 || *high_x < -1 || *low_y > static_cast<F>(p.height) ||
+      *low_x > static_cast<F>(p.width)) {
+    return {0, 0, 0, 0};
+  }
   return {pixel(*low_y, p.height), std::min(pixel(*high_y, p.height) + 2, p.height),
           pixel(*low_x, p.width), std::min(pixel(*high_x, p.width) + 2, p.width)};
 }

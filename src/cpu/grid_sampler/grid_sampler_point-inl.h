@@ -301,9 +301,8 @@ HWY_INLINE hn::Mask<D> LocatePoints(D d, const Geometry& geometry, const Axes<V>
   return unusable;
 }
 
-// Locates points that need values only. Returns the points without taps. `instead` gets their
-// values
-// (`unusable_value` for unusable points), and for other points the value of a tap outside.
+// Locates points that need values only. Returns the points without taps. `instead` gets the values
+// of these points (`unusable_value` for unusable ones), and for others the value of a tap outside.
 template <class D, class Geometry, class V = hn::Vec<D>>
 HWY_INLINE hn::Mask<D> LocateValues(D d, const Geometry& geometry, const Axes<V>& at,
                                     V unusable_value, V& instead) {

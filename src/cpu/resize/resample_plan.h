@@ -133,7 +133,7 @@ int64_t FindUsed(const ResampleTaps<F>& taps, int64_t channels, int64_t* used, i
   return used - first_used;
 }
 
-// Whether all sources before the last one with taps have taps. Destinations as for FindUsed().
+// Whether all sources before the last one with taps have taps.
 template <class F>
 bool UsesAll(const ResampleTaps<F>& taps) {
   int64_t next = 0;
@@ -161,7 +161,7 @@ ResampleRing RingOf(const ResampleTaps<F>& taps) {
   const int64_t* place = taps.source;
   if (all) {
     const auto end = static_cast<size_t>(count == 0 ? 0 : taps.source[count - 1] + 1);
-    std::iota(used, used + end, 0);
+    std::iota(used, used + end, int64_t{0});
     ring.used = {used, end};
   } else {
     ring.used = {used, static_cast<size_t>(FindUsed(taps, 1, used, used + most))};
