@@ -2,8 +2,10 @@
 // SIMD kernels against the reference, byte for byte, on every instruction set of this machine.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <string>
 #include <vector>
@@ -25,6 +27,8 @@ struct AttentionCase {
   Element element, point_element;
   std::vector<MsDeformAttnLevel> levels;
   Tensor value, location, weight, output, grad_output, value_grad, location_grad, weight_grad;
+  // If not empty, kernels read the levels from here: all heights, all widths, all starts backwards.
+  std::vector<int32_t> narrow;
 };
 
 struct Extents {
@@ -52,7 +56,19 @@ AttentionCase MakeCase(Element element, Element points, const Extents& e,
           Tensor(element, output, layout[3]),
           Tensor(element, value, layout[4]),
           Tensor(points, location, layout[4]),
-          Tensor(points, weight, layout[4])};
+          Tensor(points, weight, layout[4]),
+          {}};
+}
+
+// Gives the levels in INT32, by other strides.
+void Narrow(AttentionCase* c) {
+  const size_t count = c->levels.size();
+  c->narrow.resize(3 * count);
+  for (size_t l = 0; l < count; ++l) {
+    c->narrow[l] = static_cast<int32_t>(c->levels[l].height);
+    c->narrow[count + l] = static_cast<int32_t>(c->levels[l].width);
+    c->narrow[3 * count - 1 - l] = static_cast<int32_t>(c->levels[l].start);
+  }
 }
 
 // Levels one behind the other, with these extents.
@@ -87,6 +103,11 @@ MsDeformAttnParams ParamsOf(const AttentionCase& c) {
   if (s.levels > 0) {
     s.shapes = {c.levels.data(), {3, 1}, true};
     s.starts = {&c.levels[0].start, {3}, true};
+  }
+  if (!c.narrow.empty()) {
+    s.shapes_dtype = s.starts_dtype = portacl::base::DType::kInt32;
+    s.shapes = {c.narrow.data(), {1, s.levels}, true};
+    s.starts = {c.narrow.data() + 3 * s.levels - 1, {-1}, true};
   }
   Describe(&c.value, &s.value);
   Describe(&c.location, &s.location);
@@ -192,6 +213,7 @@ TEST_P(RefMsDeformAttn, IsTheDefinition) {
           MakeCase(GetParam(), GetParam(), e, Pyramid({{4, 5}, {2, 3}, {1, 1}}),
                    {Layout::kOddPadding, Layout::kTransposed, Layout::kStep3, written, written});
       FillCase(random, &c);
+      if (e.channels == 5) Narrow(&c);
       ASSERT_TRUE(RunForward(portacl::ref::kMsDeformAttn, &c));
       ASSERT_TRUE(RunBackward(portacl::ref::kMsDeformAttn, {}, &c));
       const Exact exact = ExactOf(c);
@@ -254,20 +276,28 @@ TEST(RefMsDeformAttnPoints, OnePixelBeforeTheEdgeHasASlope) {
   EXPECT_EQ(c.location_grad.Get(1), 0);
 }
 
+// Levels that no pyramid of the tests can hold.
+constexpr MsDeformAttnLevel kUnfit[] = {
+    {0, 0, 0}, {-1, 2, 0}, {int64_t{1} << 62, 4, 0}, {1, 1, -1}, {1, 1, int64_t{1} << 62}};
+
 TEST(RefMsDeformAttnPoints, ALevelThatDoesNotFitContributesNothing) {
-  AttentionCase c =
-      MakeCase(Element::kFloat, Element::kFloat, {1, 2, 3, 2, 2}, Pyramid({{3, 4}, {2, 2}}), {});
   Random random(53);
-  FillCase(random, &c);
-  c.location.Set(8, kNaN);  // level 0 of head 1
-  c.levels[0] = {};
-  ASSERT_TRUE(RunForward(portacl::ref::kMsDeformAttn, &c));
-  ASSERT_TRUE(RunBackward(portacl::ref::kMsDeformAttn, {}, &c));
-  const Exact exact = ExactOf(c);
-  EXPECT_TRUE(WithinTolerance(Operator::kGridSampler, c.output, exact.output));
-  for (int64_t i = 0; i < c.weight.size(); ++i) {
-    if (i / 2 % 2 == 1) continue;
-    EXPECT_EQ(c.weight_grad.Bits(i), 0U) << i;
+  for (const MsDeformAttnLevel& level : kUnfit) {
+    SCOPED_TRACE(level.height);
+    AttentionCase c =
+        MakeCase(Element::kFloat, Element::kFloat, {1, 2, 3, 2, 2}, Pyramid({{3, 4}, {2, 2}}), {});
+    FillCase(random, &c);
+    c.location.Set(8, kNaN);  // level 0 of head 1
+    c.levels[0] = level;
+    ASSERT_TRUE(RunForward(portacl::ref::kMsDeformAttn, &c));
+    ASSERT_TRUE(RunBackward(portacl::ref::kMsDeformAttn, {}, &c));
+    c.levels[0] = {};
+    const Exact exact = ExactOf(c);
+    EXPECT_TRUE(WithinTolerance(Operator::kGridSampler, c.output, exact.output));
+    for (int64_t i = 0; i < c.weight.size(); ++i) {
+      if (i / 2 % 2 == 1) continue;
+      EXPECT_EQ(c.weight_grad.Bits(i), 0U) << i;
+    }
   }
 }
 
@@ -301,15 +331,19 @@ AttentionCase RandomAttentionCase(Random& random) {
   }
   auto levels = Pyramid(extents);
   if (!levels.empty() && random.Integer(0, 3) == 0) {
-    levels[static_cast<size_t>(random.Integer(0, static_cast<int64_t>(levels.size()) - 1))] = {};
+    levels[static_cast<size_t>(random.Integer(0, static_cast<int64_t>(levels.size()) - 1))] =
+        kUnfit[random.Integer(0, std::size(kUnfit) - 1)];
   }
   AttentionCase c = MakeCase(element, points, e, Pyramid(extents),
                              {PickLayout(random, kInputLayouts), PickLayout(random, kInputLayouts),
                               PickLayout(random, kInputLayouts), PickLayout(random, kInputLayouts),
                               PickLayout(random, kOutputLayouts)});
   if (levels.size() > 1 && random.Integer(0, 3) == 0) levels[1].start = 0;  // they overlap
-  if (levels.size() > 1 && levels[1].height * levels[1].width > c.value.shape()[1]) levels[1] = {};
   c.levels = levels;
+  const bool fits = std::none_of(levels.begin(), levels.end(), [](const MsDeformAttnLevel& level) {
+    return std::max(level.height, level.start) > std::numeric_limits<int32_t>::max();
+  });
+  if (fits && random.Coin()) Narrow(&c);
   FillCase(random, &c);
   if (random.Coin()) PutOddValues(random, &c.location);
   if (random.Integer(0, 3) == 0) {
