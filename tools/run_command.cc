@@ -453,8 +453,7 @@ void AddExecutionOptions(CLI::App& run, RunOptions& options) {
 }  // namespace
 
 void AddRunCommand(CLI::App& app, Action& action) {
-  CLI::App* run =
-      app.add_subcommand("run", "Run one operator on files, pictures or generated data");
+  CLI::App* run = app.add_subcommand("run", "Run an operator on files, pictures or generated data");
   const auto options = std::make_shared<RunOptions>();
   run->add_option("operator", options->op, "which operator (portacl info lists all)")
       ->required()

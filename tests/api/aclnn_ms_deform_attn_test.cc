@@ -156,8 +156,10 @@ TEST_F(MsDeformAttn, ReadsAViewWhoseElementsPassSixtyThreeBits) {
 TEST_F(MsDeformAttn, RefusesMoreLevelsThanARunCanRead) {
   constexpr int64_t kLevels = int64_t{1} << 40;
   Arguments args = Good();
+  args[1].storage = args[1].shape;
   args[1].shape = {kLevels, 2};
   args[1].strides = Shape{0, 1};
+  args[2].storage = args[2].shape;
   args[2].shape = {kLevels};
   args[2].strides = Shape{0};
   args[3].shape = {kB, kQ, kM, kLevels, kP, 2};
