@@ -1,4 +1,4 @@
-"""Draws the charts of performance.md; for telephones also performance_rows.md's and python.md's.
+"""Draws the charts of performance.md; for telephones also the charts of performance_rows.md.
 
     python docs/draw_charts.py [DIR]
 
@@ -228,7 +228,7 @@ def sizes(folder):
 
 
 def torch_calls(folder):
-    rows = table("python.md", "](images/torch-calls.png)")
+    rows = table("performance_rows.md", "## New memory inside PyTorch")
     columns = (("PyTorch", ORANGE), ("fresh memory", GREY), ("malloc", GREEN), ("pool", BLUE))
     for above, row in zip(rows, rows[1:]):  # an operator's name stands in its first row
         row["new gradient, ms"] = row["new gradient, ms"] or above["new gradient, ms"]
