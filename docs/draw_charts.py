@@ -1,8 +1,8 @@
-"""Draws the charts of performance.md; for telephones also the charts of performance_rows.md.
+"""Draws the machines' charts of performance.md; for telephones also the other charts.
 
     python docs/draw_charts.py [DIR]
 
-From the tables on those pages, so the numbers are the published ones. The other pages' wide charts
+From the tables of performance_rows.md, so the numbers are the published ones. The other pages' wide charts
 are drawn by bench/compare.py and bench/torch_calls.py, from all samples. Here a bar has its shape
 above it, not beside it, and panels stand below each other: NAME-narrow.png. Needs matplotlib and
 Pillow (script/requirements/base.txt).
@@ -130,8 +130,8 @@ def ratios(folder, name, title, section):
 
 
 def machine(folder, name, section):
-    """The classes of a machine on performance.md, with one and with the most threads measured."""
-    head, rows = cells("performance.md", f"### {section}\n")
+    """The classes of a machine, with one and with the most threads measured."""
+    head, rows = cells("performance_rows.md", f"### {section}\n")
     most = head[-1].split(", ")[1]
     shown = []
     for row in rows:
