@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/dtype.h"
+#include "cpu/grid_sampler/grid_sampler_backward_plan.h"
 #include "cpu/grid_sampler/grid_sampler_layout.h"
 #include "cpu/grid_sampler/grid_sampler_plan.h"
 #include "cpu/machine/machine.h"

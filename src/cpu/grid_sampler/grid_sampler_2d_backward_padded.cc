@@ -13,9 +13,9 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "cpu/grid_sampler/grid_sampler_backward_plan.h"
 #include "cpu/grid_sampler/grid_sampler_layout.h"
 #include "cpu/grid_sampler/grid_sampler_paths-inl.h"
-#include "cpu/grid_sampler/grid_sampler_plan.h"
 #include "cpu/grid_sampler/grid_sampler_point-inl.h"
 #include "cpu/vector/simd-inl.h"
 #include "cpu/vector/transpose-inl.h"

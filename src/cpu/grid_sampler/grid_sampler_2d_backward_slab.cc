@@ -15,8 +15,8 @@
 
 #include "cpu/grid_sampler/grid_sampler_2d_backward_strip-inl.h"
 #include "cpu/grid_sampler/grid_sampler_backward-inl.h"
+#include "cpu/grid_sampler/grid_sampler_backward_plan.h"
 #include "cpu/grid_sampler/grid_sampler_paths-inl.h"
-#include "cpu/grid_sampler/grid_sampler_plan.h"
 #include "cpu/grid_sampler/grid_sampler_point-inl.h"
 #include "cpu/grid_sampler/grid_sampler_taps-inl.h"
 #include "cpu/machine/fetch.h"

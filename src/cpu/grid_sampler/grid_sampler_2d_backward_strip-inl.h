@@ -31,8 +31,8 @@
 #include <cstdint>
 
 #include "base/half.h"
+#include "cpu/grid_sampler/grid_sampler_backward_plan.h"
 #include "cpu/grid_sampler/grid_sampler_layout.h"
-#include "cpu/grid_sampler/grid_sampler_plan.h"
 #include "cpu/vector/highway.h"
 #include "cpu/vector/simd-inl.h"
 #include "cpu/vector/transpose-inl.h"

@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "cpu/grid_sampler/grid_sampler_plan.h"
+#include "cpu/grid_sampler/grid_sampler_backward_plan.h"
 #include "cpu/grid_sampler/grid_sampler_source-inl.h"
 #include "cpu/machine/machine.h"
 #include "cpu/vector/highway.h"

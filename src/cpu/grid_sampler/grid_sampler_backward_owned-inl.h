@@ -15,7 +15,7 @@
 #include <cstring>
 #include <numeric>
 
-#include "cpu/grid_sampler/grid_sampler_plan.h"
+#include "cpu/grid_sampler/grid_sampler_backward_plan.h"
 #include "cpu/grid_sampler/grid_sampler_point-inl.h"
 #include "cpu/grid_sampler/grid_sampler_taps-inl.h"
 #include "cpu/vector/highway.h"

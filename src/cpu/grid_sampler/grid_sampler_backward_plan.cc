@@ -1,6 +1,6 @@
 // Kernel plans of the gradients on images and volumes: path, strips, blocks, slots and workspace.
 // The file is long because readers compare the conditions of all paths.
-#include "cpu/grid_sampler/grid_sampler_plan.h"
+#include "cpu/grid_sampler/grid_sampler_backward_plan.h"
 
 #include <algorithm>
 #include <array>

@@ -7,6 +7,7 @@
 #define PORTACL_CPU_GRID_SAMPLER_PATHS_INL_H_
 #endif
 
+#include "cpu/grid_sampler/grid_sampler_backward_plan.h"
 #include "cpu/grid_sampler/grid_sampler_plan.h"
 #include "cpu/vector/highway.h"
 
