@@ -3,7 +3,7 @@
 if(CMAKE_SCRIPT_MODE_FILE)
   # -DCOMMAND=<compiler;options;source> -DOUTPUT=<file> -DFORMAT=<clang-format or ...-NOTFOUND>
   execute_process(COMMAND ${COMMAND} OUTPUT_VARIABLE text COMMAND_ERROR_IS_FATAL ANY)
-  # What precedes the functions are the headers' own texts.
+  # What precedes the functions is not made from the list.
   string(FIND "${text}" "extern \"C\" {" begin REVERSE)
   string(SUBSTRING "${text}" ${begin} -1 text)
   file(WRITE "${OUTPUT}" "${text}")
@@ -18,7 +18,7 @@ mark_as_advanced(PORTACL_CLANG_FORMAT)
 set(includes "$<TARGET_PROPERTY:portacl_api_objects,INCLUDE_DIRECTORIES>")
 set(definitions "$<TARGET_PROPERTY:portacl_api_objects,COMPILE_DEFINITIONS>")
 file(GLOB lists CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/ops/operator_list*.inc")
-foreach(source IN ITEMS aclnn_operators portacl_operators)
+foreach(source IN ITEMS aclnn_call portacl_operators)
   set(output "${PROJECT_BINARY_DIR}/generated/expanded/${source}.cc")
   set(input "${PROJECT_SOURCE_DIR}/src/api/${source}.cc")
   add_custom_command(

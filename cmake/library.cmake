@@ -47,7 +47,7 @@ add_library(portacl_objects INTERFACE)
 target_link_libraries(portacl_objects INTERFACE portacl_internal)
 add_library(portacl SHARED)
 # The list of operators once more, in other terms.
-set_source_files_properties("${PROJECT_SOURCE_DIR}/src/api/aclnn_operators.cc"
+set_source_files_properties("${PROJECT_SOURCE_DIR}/src/api/aclnn_call.cc"
   "${PROJECT_SOURCE_DIR}/src/api/aclnn_aten.cc"
   "${PROJECT_SOURCE_DIR}/src/api/portacl_operators.cc" PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 foreach(layer IN LISTS PORTACL_LAYERS)

@@ -1,4 +1,6 @@
-// The parts that all two-phase functions share.
+// The parts that all two-phase functions share. At the end: the two-phase functions of the
+// operators, made from ops/operator_list.inc. Such a function does not compile if no header of
+// aclnnop/ declares it, or if a header declares it otherwise.
 #include "api/aclnn_call.h"
 
 #include <cstring>
@@ -9,7 +11,9 @@
 #include "aclnn/aclnn_base.h"
 #include "api/handles.h"
 #include "api/shim.h"
+#include "every_aclnnop.h"
 #include "ops/call_timer.h"
+#include "ops/operator_list.h"
 #include "ops/recent_plans.h"
 #include "ops/refusal.h"
 
@@ -192,3 +196,34 @@ aclnnStatus PhaseTwo(const char* op, void* workspace, uint64_t workspace_size,
 }
 
 }  // namespace portacl::api
+
+namespace {
+
+// A parameter's type by its kind.
+#define PORTACL_KIND(Kind, form, aclnn, native) using Kind = aclnn;
+PORTACL_KINDS(PORTACL_KIND)
+
+}  // namespace
+
+extern "C" {
+
+#define PORTACL_DECLARE(Kind, name, ...) Kind name,
+#define PORTACL_READ(Kind, name, ...) reader.Add(name);
+
+#define PORTACL_ACLNN(function, Name, case_name, traits, ...)                                  \
+  static_assert(sizeof(&function##GetWorkspaceSize) == sizeof(&function));                     \
+  aclnnStatus function##GetWorkspaceSize(PORTACL_FOR_EACH(PORTACL_DECLARE, __VA_ARGS__)        \
+                                             uint64_t* workspaceSize,                          \
+                                         aclOpExecutor** executor) {                           \
+    return portacl::api::PhaseOne(portacl::ops::signatures::function, workspaceSize, executor, \
+                                  [&](portacl::api::ArgumentReader& reader) {                  \
+                                    PORTACL_FOR_EACH(PORTACL_READ, __VA_ARGS__)                \
+                                  });                                                          \
+  }                                                                                            \
+  aclnnStatus function(void* workspace, uint64_t workspaceSize, aclOpExecutor* executor,       \
+                       aclrtStream stream) {                                                   \
+    return portacl::api::PhaseTwo(#function, workspace, workspaceSize, executor, stream);      \
+  }
+#include "ops/operator_list.inc"
+
+}  // extern "C"
