@@ -17,10 +17,10 @@
 #include "api/handles.h"
 #include "api/shim.h"
 #include "base/checked.h"
+#include "ops/call.h"
 #include "ops/call_timer.h"
 #include "ops/executor.h"
 #include "ops/plan.h"
-#include "ops/refusal.h"
 #include "ops/shared_checks.h"
 #include "runtime/scratch.h"
 

@@ -11,7 +11,7 @@
 #include "api/acl_op_memory.h"
 #include "companion/call.h"
 #include "companion/operators.h"
-#include "ops/refusal.h"
+#include "ops/call.h"
 
 namespace portacl::api {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "api/handles.h"
 #include "base/dtype.h"
-#include "ops/refusal.h"
+#include "ops/call.h"
 
 namespace portacl::api {
 namespace {

@@ -20,7 +20,6 @@
 #include "base/spelling.h"
 #include "ops/call.h"
 #include "ops/operator_list.h"
-#include "ops/refusal.h"
 #include "runtime/fp_env.h"
 
 namespace portacl::api {

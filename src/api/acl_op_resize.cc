@@ -14,7 +14,6 @@
 #include <variant>
 
 #include "ops/call.h"
-#include "ops/refusal.h"
 #include "runtime/fp_env.h"
 
 namespace portacl::api {

@@ -12,7 +12,7 @@
 #include "api/aclnn_call.h"
 #include "api/handles.h"
 #include "aten/plan.h"
-#include "ops/refusal.h"
+#include "ops/call.h"
 
 #include "aten_headers.h"  // made by cmake/aten_functions.cmake
 

@@ -15,7 +15,6 @@
 #include "ops/call_timer.h"
 #include "ops/operator_list.h"
 #include "ops/recent_plans.h"
-#include "ops/refusal.h"
 
 namespace portacl::api {
 using base::Status;

@@ -36,7 +36,7 @@
 #include "companion/call.h"
 #include "companion/element.h"
 #include "companion/join.h"
-#include "ops/refusal.h"
+#include "ops/call.h"
 
 #include <fmt/format.h>
 

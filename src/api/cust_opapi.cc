@@ -6,8 +6,8 @@
 #include "api/shim.h"
 #include "base/status.h"
 #include "cust_opapi/entry.h"
+#include "ops/call.h"
 #include "ops/operator_list.h"
-#include "ops/refusal.h"
 
 namespace portacl::api {
 namespace {

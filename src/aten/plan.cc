@@ -11,8 +11,8 @@
 #include "aten/library.h"
 #include "base/checked.h"
 #include "base/status.h"
+#include "ops/call.h"
 #include "ops/recent_plans.h"
-#include "ops/refusal.h"
 #include "runtime/parallel.h"
 
 namespace portacl::aten {

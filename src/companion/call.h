@@ -11,8 +11,8 @@
 #include "base/status.h"
 #include "base/tensor_desc.h"
 #include "companion/operators.h"
+#include "ops/call.h"
 #include "ops/plan.h"
-#include "ops/refusal.h"
 
 namespace portacl::companion {
 

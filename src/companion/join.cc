@@ -6,8 +6,8 @@
 #include "base/checked.h"
 #include "companion/element.h"
 #include "companion/promote.h"
+#include "ops/call.h"
 #include "ops/plan.h"
-#include "ops/refusal.h"
 
 namespace portacl::companion {
 namespace {

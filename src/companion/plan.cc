@@ -13,7 +13,7 @@
 #include "companion/masked_select.h"
 #include "companion/promote.h"
 #include "companion/reduce.h"
-#include "ops/refusal.h"
+#include "ops/call.h"
 #include "runtime/fp_env.h"
 
 namespace portacl::companion {

@@ -11,7 +11,6 @@
 #include "ops/call.h"
 #include "ops/kernels.h"
 #include "ops/plan.h"
-#include "ops/refusal.h"
 #include "ops/shared_checks.h"
 #include "ops/table_limit.h"
 

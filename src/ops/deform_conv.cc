@@ -11,7 +11,6 @@
 #include "ops/deform_conv_params.h"
 #include "ops/kernels.h"
 #include "ops/plan.h"
-#include "ops/refusal.h"
 #include "ops/settings.h"
 #include "ops/shared_checks.h"
 

@@ -12,7 +12,6 @@
 #include "ops/grid_sampler_params.h"
 #include "ops/kernels.h"
 #include "ops/plan.h"
-#include "ops/refusal.h"
 #include "ops/settings.h"
 #include "ops/shared_checks.h"
 

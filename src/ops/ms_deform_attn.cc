@@ -11,7 +11,6 @@
 #include "ops/kernels.h"
 #include "ops/ms_deform_attn_params.h"
 #include "ops/plan.h"
-#include "ops/refusal.h"
 #include "ops/shared_checks.h"
 
 namespace portacl::ops {

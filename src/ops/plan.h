@@ -19,7 +19,6 @@
 #include "base/tensor_desc.h"
 #include "cuda/library.h"
 #include "ops/call.h"
-#include "ops/refusal.h"
 #include "ops/settings.h"
 
 namespace portacl::ops {

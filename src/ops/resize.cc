@@ -5,7 +5,6 @@
 #include <cmath>
 #include <string_view>
 
-#include "ops/refusal.h"
 #include "ops/settings.h"
 #include "ops/shared_checks.h"
 

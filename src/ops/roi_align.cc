@@ -9,7 +9,6 @@
 #include "ops/call.h"
 #include "ops/kernels.h"
 #include "ops/plan.h"
-#include "ops/refusal.h"
 #include "ops/roi_align_params.h"
 #include "ops/shared_checks.h"
 

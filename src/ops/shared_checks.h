@@ -12,7 +12,6 @@
 
 #include "base/status.h"
 #include "ops/call.h"
-#include "ops/refusal.h"
 
 namespace portacl::ops {
 

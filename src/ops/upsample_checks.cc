@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "ops/call.h"
-#include "ops/refusal.h"
 #include "ops/resize.h"
 #include "ops/settings.h"
 #include "ops/shared_checks.h"
