@@ -29,7 +29,6 @@
 #include "base/per_thread.h"
 #include "base/settings.h"
 #include "portacl/portacl.h"
-#include "runtime/cpus.h"
 #include "runtime/fp_env.h"
 #include "runtime/simulation.h"
 #include "runtime/team.h"

@@ -1,5 +1,6 @@
-// Decides if a call that is worth several threads gets them on a busy machine. Plans decide which
-// work is too small for threads at all ("small", "grain").
+// Decides how many threads calls get. A process gets the CPUs of its affinity mask, or fewer if
+// control groups limit its time. On a busy machine, a call may get no other thread. Plans decide
+// which work is too small for threads at all ("small", "grain").
 //
 // Results do not depend on the number of threads, so the runtime may choose it call by call. On an
 // idle machine, several threads pay for every call that is worth a loop. Beside busy processes they
@@ -25,6 +26,24 @@
 #include <cstdint>
 
 namespace portacl::runtime {
+
+// ---- the CPUs of the process --------------------------------------------------------------------
+
+// Returns the CPU time that control groups allow this process, in CPUs: 1.5 for 150 of each 100 ms;
+// 0 if they set no limit. Takes the smallest limit of the process's group and all groups above it,
+// in both versions of control groups (cpu.max; cpu.cfs_quota_us). `root` is put before /proc and
+// /sys, for tests with another tree. Allocates nothing.
+double CpuQuota(const char* root = "");
+
+// Rounds a quota to the nearest number of CPUs, at least 1. With a quota of 1.2, a second thread
+// would use up the time early in each period, and the process would then stand still. That costs
+// more time than the second thread saves. With 1.7, one thread would leave too much time unused.
+int WholeCpus(double quota);
+
+// The CPUs of the affinity mask, or the quota if it is less; at least 1.
+int UsableCpus();
+
+// ---- calls on a busy machine --------------------------------------------------------------------
 
 // The record of a kind of calls. Several threads write it without a lock. A lost write may cost
 // time, but changes no result.

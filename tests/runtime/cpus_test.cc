@@ -1,5 +1,5 @@
 // CPUs by quota: both versions of control groups, groups above, containers.
-#include "runtime/cpus.h"
+#include "runtime/thread_policy.h"
 
 #include <gtest/gtest.h>
 #include <sched.h>
