@@ -17,7 +17,9 @@ using base::Dims;
 using base::Status;
 using base::TensorDesc;
 
-bool IsBackward(const Call& call) { return call.signature().op == Op::kAdaptiveAvgPoolBackward; }
+bool IsPoolBackward(const Call& call) {
+  return call.signature().op == Op::kAdaptiveAvgPoolBackward;
+}
 
 class AdaptiveAvgPoolChecks {
  public:
@@ -81,7 +83,7 @@ class AdaptiveAvgPoolPlan final : public Plan {
     AddTensor(call.input_name(0), *call.input(0), false, true);
     if (call.input(1) != nullptr) AddTensor(call.input_name(1), *call.input(1), false, false);
     AddTensor(call.output_name(0), *call.output(0), true, true);
-    params_.backward = IsBackward(call);
+    params_.backward = IsPoolBackward(call);
     const TensorDesc& image = params_.backward ? *call.output(0) : *call.input(0);
     const TensorDesc& pooled = params_.backward ? *call.input(0) : *call.output(0);
     const Dims shape = SetAxes(image, &params_.extents, &params_.image_stride);

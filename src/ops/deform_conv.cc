@@ -23,23 +23,24 @@ using base::TensorDesc;
 
 // The position of each tensor among an operator's inputs, or kOut + its position among the outputs.
 constexpr int kNone = -1, kOut = 100;
-struct Places {
+struct TensorPlaces {
   int input = kNone, weight = kNone, offset = kNone, mask = kNone, bias = kNone;
   int grad_output = kNone, columns = kNone, output = kNone, out_columns = kNone;
   int input_grad = kNone, weight_grad = kNone, offset_grad = kNone, mask_grad = kNone;
   int bias_grad = kNone;
 };
-constexpr Places PlacesOf(Op op) {
+constexpr TensorPlaces PlacesOf(Op op) {
   if (op == Op::kDeformableOffsets) return {.input = 0, .offset = 1, .out_columns = kOut};
   if (op == Op::kDeformableOffsetsBackward) {
     return {.input = 1, .offset = 2, .grad_output = 0, .input_grad = kOut, .offset_grad = kOut + 1};
   }
   if (op == Op::kDeformConv2d) {
-    Places at = {.input = 0, .weight = 1, .offset = 2, .mask = 4, .bias = 3, .output = kOut};
+    TensorPlaces at = {.input = 0, .weight = 1, .offset = 2, .mask = 4, .bias = 3, .output = kOut};
     at.out_columns = kOut + 1;
     return at;
   }
-  Places at = {.input = 0, .weight = 3, .offset = 4, .mask = 5, .grad_output = 1, .columns = 2};
+  TensorPlaces at = {
+      .input = 0, .weight = 3, .offset = 4, .mask = 5, .grad_output = 1, .columns = 2};
   at.input_grad = kOut;
   at.weight_grad = kOut + 1;
   at.offset_grad = kOut + 2;
@@ -111,7 +112,7 @@ class Reader {
   const Call& call_;
 
  public:
-  const Places at;
+  const TensorPlaces at;
 };
 
 // How many positions the kernel has on an axis of `extent` elements; null if above 64 bits.
@@ -319,7 +320,7 @@ class DeformConvChecks {
   const Call& call_;
   const Refusals refusals_;
   const Reader read_;
-  const Places at_;
+  const TensorPlaces at_;
 };
 
 class DeformConvPlan final : public Plan {
@@ -432,7 +433,7 @@ class DeformConvPlan final : public Plan {
     params_.mask_grad = params_.offset_grad;
   }
 
-  const Places at_;
+  const TensorPlaces at_;
   int64_t joined_masks_ = 0;  // the first mask's plane among the offsets; 0: masks have a tensor
   Params params_;
   PlannedKernel<Params> chosen_;

@@ -81,9 +81,9 @@ using Four = typename FourOf<T>::Type;
 
 // Computes where outputs lie, in modes without antialiasing. Index is int64_t for huge axes.
 template <class T, class Index>
-class Places {
+class OutputPlaces {
  public:
-  explicit Places(const ResampleRule& rule)
+  explicit OutputPlaces(const ResampleRule& rule)
       : ratio_(RatioIn<T>(rule)),
         middle_(rule.align_corners || rule.from_top_left ? T{0} : T{0.5}),
         least_(rule.mode == ResampleMode::kCubic ? -std::numeric_limits<T>::infinity() : T{0}),
@@ -229,7 +229,7 @@ template <class T>
 // weights) gets the inputs before outputs o to o + 3 (or -1), and the weights of each tap.
 template <class T, class Index, int64_t kTaps, class Write>
 void ForTaps(const ResampleRule& rule, const Write& write) {
-  const Places<T, Index> places(rule);
+  const OutputPlaces<T, Index> places(rule);
   for (int64_t o = 0; o < rule.out; o += 4) {
     Four<Index> before;
     Four<T> t, weights[kTaps];

@@ -28,9 +28,10 @@ double Resized(int64_t in, float scale) {
   return std::floor(static_cast<double>(in) * static_cast<double>(scale));
 }
 
-class Checker {
+class AclnnResizeChecker {
  public:
-  explicit Checker(const Call& call) : call_(call), refusals_(call.op(), call.surface()) {}
+  explicit AclnnResizeChecker(const Call& call)
+      : call_(call), refusals_(call.op(), call.surface()) {}
 
   Status Run() const {
     const SharedChecks shared(call_);
@@ -100,7 +101,7 @@ class Checker {
 
 bool Is(const Call& call) { return &call.signature() == &signatures::aclnnResize; }
 
-Status Check(const Call& call) { return Checker(call).Run(); }
+Status Check(const Call& call) { return AclnnResizeChecker(call).Run(); }
 
 Call AsUpsample(const Call& call) {
   const bool bilinear = call.word(0) == kBilinear;

@@ -19,7 +19,7 @@ using base::Dims;
 using base::Status;
 using base::TensorDesc;
 
-bool IsBackward(const Call& call) {
+bool IsRoiBackward(const Call& call) {
   const Op op = call.signature().op;
   return op == Op::kRoiAlignBackward || op == Op::kRoiAlignRotatedBackward;
 }
@@ -47,11 +47,11 @@ TensorDesc Rows(const Call& call, TensorDesc boxes) {
 // The tensors of a call by their meaning, as (N, C, H, W); boxes are (K, ...).
 struct Tensors {
   explicit Tensors(const Call& call)
-      : pooled(Upright(call, IsBackward(call) ? *call.input(0) : *call.output(0))),
-        image(Upright(call, IsBackward(call) ? *call.output(0) : *call.input(0))),
+      : pooled(Upright(call, IsRoiBackward(call) ? *call.input(0) : *call.output(0))),
+        image(Upright(call, IsRoiBackward(call) ? *call.output(0) : *call.input(0))),
         boxes(Rows(call, *call.input(1))),
-        indices(IsBackward(call) ? nullptr : call.input(2)),
-        values(IsBackward(call) ? call.input(2) : nullptr) {}
+        indices(IsRoiBackward(call) ? nullptr : call.input(2)),
+        values(IsRoiBackward(call) ? call.input(2) : nullptr) {}
   TensorDesc pooled;
   TensorDesc image;
   TensorDesc boxes;
@@ -62,7 +62,7 @@ struct Tensors {
 class RoiAlignChecks {
  public:
   explicit RoiAlignChecks(const Call& call)
-      : call_(call), refusals_(call.op(), call.surface()), backward_(IsBackward(call)) {}
+      : call_(call), refusals_(call.op(), call.surface()), backward_(IsRoiBackward(call)) {}
 
   Status Run() const {
     const SharedChecks shared(call_);
@@ -197,7 +197,7 @@ class RoiAlignChecks {
 class RoiAlignPlan final : public Plan {
  public:
   explicit RoiAlignPlan(const Call& call) : Plan(call) {
-    params_.backward = IsBackward(call);
+    params_.backward = IsRoiBackward(call);
     params_.rotated = IsRotated(call);
     SetNumbers(call);
     const bool maximum = params_.mode != RoiAlignMode::kAverage;

@@ -96,9 +96,9 @@ class ResizeChecks {
 
 // Checks nearest, linear, cubic and Lanczos: one function per group of rows of the page's table, in
 // the table's order.
-class Checker : ResizeChecks {
+class UpsampleChecker : ResizeChecks {
  public:
-  explicit Checker(const Call& call)
+  explicit UpsampleChecker(const Call& call)
       : ResizeChecks(call),
         rules_(upsample::PageRulesOf(call)),
         backward_(upsample::IsBackward(call)) {}
@@ -524,7 +524,7 @@ class NearestExactChecker : ResizeChecks {
 Status CheckUpsample(const Call& call) {
   const runtime::FpEnvironment environment;  // the caller's may treat subnormals or NaN otherwise
   if (resize::Is(call)) return resize::Check(call);
-  return Checker(call).Run();
+  return UpsampleChecker(call).Run();
 }
 
 Status CheckUpsampleNearestExactBackward(const Call& call) {
