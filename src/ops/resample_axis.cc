@@ -16,6 +16,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "base/four.h"
 #include "base/round_up.h"
 #include "ops/sine.h"
 
@@ -71,13 +72,7 @@ T Filter(T at, ResampleMode mode) {
 
 // ---- destinations -------------------------------------------------------------------------------
 
-// Four outputs at a time, because most new plans are small and take most of their time for tables.
-template <class T>
-struct FourOf {
-  using Type [[gnu::vector_size(4 * sizeof(T))]] = T;
-};
-template <class T>
-using Four = typename FourOf<T>::Type;
+using base::Four;  // four outputs at a time
 
 // Computes where outputs lie, in modes without antialiasing. Index is int64_t for huge axes.
 template <class T, class Index>
@@ -201,14 +196,14 @@ void Write(const V (&taps)[2], To* to) {
   std::memcpy(to + 4, &second, sizeof second);
 }
 template <class V, class To>
-void Write(const V (&taps)[4], To* to) {
-  const auto& [a, b, c, d] = taps;
-  const V first[] = {__builtin_shufflevector(a, c, 0, 4, 1, 5),
-                     __builtin_shufflevector(b, d, 0, 4, 1, 5)};
-  const V second[] = {__builtin_shufflevector(a, c, 2, 6, 3, 7),
-                      __builtin_shufflevector(b, d, 2, 6, 3, 7)};
-  Write(first, to);
-  Write(second, to + 8);
+[[gnu::always_inline]] inline void Write(const V (&taps)[4], To* to) {
+  V outputs[4];
+  base::Transpose(taps, outputs);
+#pragma GCC unroll 4
+  for (int64_t k = 0; k < 4; ++k) {
+    const auto converted = __builtin_convertvector(outputs[k], Four<To>);
+    std::memcpy(to + 4 * k, &converted, sizeof converted);
+  }
 }
 
 // Computes the weights of four taps for points `t` behind the second tap: polynomials of distances.

@@ -1,5 +1,6 @@
 // Plans the path "lookup": a vector of destinations reads one window of sources. Tables have the
 // place of each tap in its window, and the weight.
+#include "base/four.h"
 #include "base/round_up.h"
 #include "cpu/resize/resample_plan.h"
 
@@ -58,27 +59,20 @@ void CopyWeights(const F* from, int64_t lanes, int64_t taps, F* to) {
     }
     return;
   }
-  using Four [[gnu::vector_size(4 * sizeof(F))]] = F;
   for (int64_t lane = 0; lane < lanes; lane += 4, from += 16, to += 4) {
-    Four a, b, c, d;
-    std::memcpy(&a, from, sizeof a), std::memcpy(&b, from + 4, sizeof b);
-    std::memcpy(&c, from + 8, sizeof c), std::memcpy(&d, from + 12, sizeof d);
-    const Four ac = __builtin_shufflevector(a, c, 0, 4, 1, 5);
-    const Four bd = __builtin_shufflevector(b, d, 0, 4, 1, 5);
-    const Four third_ac = __builtin_shufflevector(a, c, 2, 6, 3, 7);
-    const Four third_bd = __builtin_shufflevector(b, d, 2, 6, 3, 7);
-    const Four taps_of[] = {__builtin_shufflevector(ac, bd, 0, 4, 1, 5),
-                            __builtin_shufflevector(ac, bd, 2, 6, 3, 7),
-                            __builtin_shufflevector(third_ac, third_bd, 0, 4, 1, 5),
-                            __builtin_shufflevector(third_ac, third_bd, 2, 6, 3, 7)};
-    for (int64_t tap = 0; tap < 4; ++tap) std::memcpy(to + tap * lanes, &taps_of[tap], sizeof a);
+    base::Four<F> taps_of[4], lanes_of[4];
+#pragma GCC unroll 4
+    for (int64_t k = 0; k < 4; ++k) std::memcpy(&taps_of[k], from + 4 * k, sizeof taps_of[k]);
+    base::Transpose(taps_of, lanes_of);
+    for (int64_t tap = 0; tap < 4; ++tap) {
+      std::memcpy(to + tap * lanes, &lanes_of[tap], sizeof lanes_of[tap]);
+    }
   }
 }
 
 template <class F>
 void FillWithMinusZeros(int64_t count, F* to) {
-  using Four [[gnu::vector_size(4 * sizeof(F))]] = F;
-  const Four zeros = -Four{};
+  const base::Four<F> zeros = -base::Four<F>{};
   for (; count >= 4; count -= 4, to += 4) std::memcpy(to, &zeros, sizeof zeros);
   std::fill_n(to, count, -F{0});
 }
