@@ -134,9 +134,12 @@ class RoiAlign {
       if (image != task.image && (image >= 0 || task.image > 0)) continue;
       for (int64_t ph = 0; ph < p_.pooled_height; ++ph) {
         F* const to = tile + ph * p_.pooled_width * kLanes;
-        const bool named = image >= 0 && table.y_begin[ph] != table.y_begin[ph + 1];
-        if (named) SumColumns(task, table, ph, pixels, row);
-        PoolRow(table, named, row, to);
+        if (image < 0 || table.y_begin[ph] == table.y_begin[ph + 1]) {
+          Clear(to, p_.pooled_width * kLanes);
+          continue;
+        }
+        SumColumns(task, table, ph, pixels, row);
+        PoolRow(table, row, to);
       }
       TurnBins<kLanes, T>(p_, n, task.channel, task.channels, tile, kLanes);
     }
@@ -193,14 +196,14 @@ class RoiAlign {
   }
 
   // Sums along W: a vector for each bin of a row.
-  HWY_NOINLINE void PoolRow(const RoiTable<F>& table, bool named, const F* HWY_RESTRICT row,
+  HWY_NOINLINE void PoolRow(const RoiTable<F>& table, const F* HWY_RESTRICT row,
                             F* HWY_RESTRICT to) const {
     const D d;
     const V count = hn::Set(d, table.head->count);
     for (int64_t pw = 0; pw < p_.pooled_width; ++pw, to += kLanes) {
       int32_t i = table.x_begin[pw];
       const int32_t end = table.x_begin[pw + 1];
-      if (!named || i == end) {
+      if (i == end) {
         hn::StoreU(hn::Zero(d), d, to);
         continue;
       }
