@@ -327,15 +327,6 @@ class BlockSampling {
   BlockVoxels<F> voxels_;
 };
 
-// Samples all volumes. One slot: loops over a volume use all threads; more slots: one thread each.
-template <class T, Interpolation kInterpolation>
-void RunVolumes(const Params& p, const SampledBlocks& plan, void* workspace) {
-  runtime::ParallelForSlots(p.shape.n, plan.slots, [&](int slot, int64_t n) {
-    auto* const memory = static_cast<unsigned char*>(workspace) + slot * plan.slot_bytes;
-    BlockSampling<T, kInterpolation>(p, n, memory).Run(plan.chunks);
-  });
-}
-
 // ---- gradients ----------------------------------------------------------------------------------
 
 // A batch of points, and which of its taps and gradients belong to one task.
@@ -641,11 +632,14 @@ const base::ComputeType<T>* RunVolume(const BackwardParams& p, const SummedBlock
 // Samples all volumes. One slot: loops over a volume use all threads; more slots: one thread each.
 template <class T>
 void RunElements(const Params& p, const SampledBlocks& plan, void* workspace) {
-  if (p.shape.interpolation == Interpolation::kBicubic) {
-    RunVolumes<T, Interpolation::kBicubic>(p, plan, workspace);
-  } else {
-    RunVolumes<T, Interpolation::kBilinear>(p, plan, workspace);
-  }
+  runtime::ParallelForSlots(p.shape.n, plan.slots, [&](int slot, int64_t n) {
+    auto* const memory = static_cast<unsigned char*>(workspace) + slot * plan.slot_bytes;
+    if (p.shape.interpolation == Interpolation::kBicubic) {
+      BlockSampling<T, Interpolation::kBicubic>(p, n, memory).Run(plan.chunks);
+    } else {
+      BlockSampling<T, Interpolation::kBilinear>(p, n, memory).Run(plan.chunks);
+    }
+  });
 }
 PORTACL_PATH_OF_ELEMENTS(Params, SampledBlocks)
 
