@@ -141,8 +141,14 @@ class GraphArguments {
     for (const ops::Parameter& p : type_.parameters) {
       if (!ops::IsWritten(p.kind) || *p.name == '\0' || index == results.size()) continue;
       ViewTensor& own = call.arguments[results[index]].tensor;
-      ViewTensor tensor = own.Permuted(AxesOf(p, results[index]));
-      tensor.SetDense(outputs.Take(index++));
+      const std::vector<size_t> axes = AxesOf(p, results[index]);
+      const std::vector<std::byte> elements = outputs.Take(index++);
+      if (std::is_sorted(axes.begin(), axes.end())) {
+        own.SetDense(elements);
+        continue;
+      }
+      ViewTensor tensor = own.Permuted(axes);
+      tensor.SetDense(elements);
       own.bytes() = std::move(tensor.bytes());
     }
   }
@@ -153,7 +159,11 @@ class GraphArguments {
     const std::vector<size_t> tensors = call_.With(role);
     if (index < tensors.size()) {
       const ViewTensor& own = call_.arguments[tensors[index]].tensor;
-      const ViewTensor tensor = own.Permuted(AxesOf(p, tensors[index]));
+      const std::vector<size_t> axes = AxesOf(p, tensors[index]);
+      if (std::is_sorted(axes.begin(), axes.end())) {
+        return side.Add(own.dtype(), own.shape(), own.Dense());
+      }
+      const ViewTensor tensor = own.Permuted(axes);
       return side.Add(tensor.dtype(), tensor.shape(), tensor.Dense());
     }
     const int32_t dtype = call_.input().dtype();
