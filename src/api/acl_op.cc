@@ -18,7 +18,6 @@
 #include "api/shim.h"
 #include "base/checked.h"
 #include "ops/call.h"
-#include "ops/call_timer.h"
 #include "ops/executor.h"
 #include "ops/plan.h"
 #include "ops/shared_checks.h"

@@ -12,7 +12,6 @@
 #include "api/handles.h"
 #include "api/shim.h"
 #include "every_aclnnop.h"
-#include "ops/call_timer.h"
 #include "ops/operator_list.h"
 #include "ops/recent_plans.h"
 

@@ -22,7 +22,6 @@
 #include "base/per_thread.h"
 #include "base/status.h"
 #include "cuda/library.h"
-#include "ops/call_timer.h"
 #include "ops/executor.h"
 #include "ops/settings.h"
 #include "runtime/fp_env.h"

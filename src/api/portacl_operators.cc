@@ -14,7 +14,6 @@
 #include "api/native_plan.h"
 #include "api/shim.h"
 #include "ops/call.h"
-#include "ops/call_timer.h"
 #include "ops/operator_list.h"
 
 namespace {

@@ -4,7 +4,6 @@
 #include <utility>
 #include <vector>
 
-#include "ops/call_timer.h"
 #include "ops/plan.h"
 #include "ops/settings.h"
 #include "runtime/memory.h"

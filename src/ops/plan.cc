@@ -1,17 +1,21 @@
 // A plan's tensors: addresses, elements and descriptions. Below, the rules on their memory: null
-// addresses, views inside their storage, allocations, overlaps.
+// addresses, views inside their storage, allocations, overlaps. At the end, the times of its
+// phases.
 #include "ops/plan.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <bit>
+#include <chrono>
 #include <cstddef>
 #include <functional>
+#include <new>
 #include <string_view>
 
 #include "base/checked.h"
 #include "base/log.h"
+#include "ops/call_log.h"
 #include "runtime/memory.h"
 #include "runtime/observers.h"
 #include "runtime/parallel.h"
@@ -442,6 +446,32 @@ Status CheckOwnWorkspace(const Plan& plan, const void* workspace) {
   if (workspace != nullptr || plan.workspace_size() == 0) return {};
   return plan.refusals().Refuse(Rule::kNoMemory, "no memory for a workspace of {} bytes",
                                 plan.workspace_size());
+}
+
+// ---- times of the phases ------------------------------------------------------------------------
+
+void CallTimer::Begin() {
+  log_ = base::LogEnabled(base::LogLevel::kDebug);
+  calls_ = base::CallLogEnabled();
+  trace_ = runtime::TraceEnabled();
+  if (log_ || calls_ || trace_) begin_ = std::chrono::steady_clock::now();
+}
+
+void CallTimer::End(const char* phase, const Plan& plan, Wanted wanted,
+                    const char* note) const noexcept {
+  if (!log_ && !wanted.trace && !wanted.call) return;
+  const runtime::TraceTime end = std::chrono::steady_clock::now();
+  const std::chrono::duration<double, std::micro> time = end - begin_;
+  try {
+    if (wanted.call) LogCall(plan, time.count());
+    if (!log_ && !wanted.trace) return;
+    const std::string text = plan.Describe() + note;
+    if (wanted.trace) runtime::AddTraceSpan({}, {phase, plan.op(), text, begin_, end});
+    if (!log_) return;
+    base::Log(base::LogLevel::kDebug, fmt::format("{} {} workspace {} B, {:.1f} us", phase, text,
+                                                  plan.workspace_size(), time.count()));
+  } catch (const std::bad_alloc&) {  // the call itself has succeeded
+  }
 }
 
 }  // namespace portacl::ops

@@ -1,5 +1,6 @@
 // A checked call: its tensors, its kernel and its workspace. A plan does not change once it is
-// made. Many threads may run it at a time, each with its own addresses and workspace.
+// made. Many threads may run it at a time, each with its own addresses and workspace. CallTimer
+// measures how plans are made and run.
 #ifndef PORTACL_OPS_PLAN_H_
 #define PORTACL_OPS_PLAN_H_
 
@@ -20,6 +21,8 @@
 #include "cuda/library.h"
 #include "ops/call.h"
 #include "ops/settings.h"
+#include "runtime/observers.h"
+#include "runtime/trace.h"
 
 namespace portacl::ops {
 
@@ -260,6 +263,38 @@ base::Status CheckWorkspace(const Plan& plan, const void* workspace, uint64_t wo
 
 // Refuses null, which means no memory. For APIs that allocate the workspace themselves.
 base::Status CheckOwnWorkspace(const Plan& plan, const void* workspace);
+
+// ---- times of the phases ------------------------------------------------------------------------
+
+// Measures a phase of a call for the log (level debug), for the log of calls and for the timeline
+// (PORTACL_TRACE). Constructed at the beginning of a phase; gets the plan at the end.
+class CallTimer {
+ public:
+  CallTimer() {
+    if (runtime::Observed()) Begin();
+  }
+  // Reports phase 1 on the calling thread's row of the timeline. `kept`: the plan was made before.
+  void Planned(const Plan& plan, bool kept = false) const {
+    End("plan", plan, {.trace = trace_}, kept ? " (kept)" : "");
+  }
+  void Ran(const Plan& plan) const { End("kernel", plan, {.trace = trace_, .call = calls_}); }
+  // Reports phase 2. The runtime itself writes phase 2 into the timeline, on the stream's row.
+  void RanOnStream(const Plan& plan) const { End("kernel", plan, {.call = calls_}); }
+
+ private:
+  // Reports that this phase makes besides the debug log.
+  struct Wanted {
+    bool trace = false, call = false;
+  };
+  void Begin();
+  void End(const char* phase, const Plan& plan, Wanted wanted,
+           const char* note = "") const noexcept;
+
+  bool log_ = false;
+  bool calls_ = false;
+  bool trace_ = false;
+  runtime::TraceTime begin_;
+};
 
 }  // namespace portacl::ops
 

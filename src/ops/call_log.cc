@@ -1,13 +1,11 @@
-// Measures calls for the log and the timeline, and writes the log of calls. The log uses names of
-// aclnn functions and of cases, whichever API was called.
-#include "ops/call_timer.h"
+// Writes the log of calls. The log uses names of aclnn functions and of cases, whichever API was
+// called.
+#include "ops/call_log.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <array>
-#include <chrono>
-#include <new>
 #include <span>
 #include <string>
 #include <string_view>
@@ -184,30 +182,6 @@ void LogCall(const Plan& plan, double microseconds) {
   base::LogCall(fmt::format("{},{},{},{},{},{},{},{:.3f}", kHead, plan.op(), op,
                             backward ? "backward" : "forward", plan.kernel(), TensorWords(plan),
                             ArgumentWords(plan), microseconds));
-}
-
-void CallTimer::Begin() {
-  log_ = base::LogEnabled(base::LogLevel::kDebug);
-  calls_ = base::CallLogEnabled();
-  trace_ = runtime::TraceEnabled();
-  if (log_ || calls_ || trace_) begin_ = std::chrono::steady_clock::now();
-}
-
-void CallTimer::End(const char* phase, const Plan& plan, Wanted wanted,
-                    const char* note) const noexcept {
-  if (!log_ && !wanted.trace && !wanted.call) return;
-  const runtime::TraceTime end = std::chrono::steady_clock::now();
-  const std::chrono::duration<double, std::micro> time = end - begin_;
-  try {
-    if (wanted.call) LogCall(plan, time.count());
-    if (!log_ && !wanted.trace) return;
-    const std::string text = plan.Describe() + note;
-    if (wanted.trace) runtime::AddTraceSpan({}, {phase, plan.op(), text, begin_, end});
-    if (!log_) return;
-    base::Log(base::LogLevel::kDebug, fmt::format("{} {} workspace {} B, {:.1f} us", phase, text,
-                                                  plan.workspace_size(), time.count()));
-  } catch (const std::bad_alloc&) {  // the call itself has succeeded
-  }
 }
 
 }  // namespace portacl::ops
