@@ -22,11 +22,20 @@ if [ -d "$torch/../include" ]; then include=$torch/../include; fi  # else the co
 scratch=$(mktemp -d "$output.XXXXXX")
 trap 'rm -rf "$scratch"' EXIT
 options="-std=c++20 -O2 -fPIC -fvisibility=hidden -w -DPORTACL_BUILDING=1 ${CXXFLAGS:-}"
-export compiler options include here scratch
-# shellcheck disable=SC2016  # the inner shell's
-printf '%s\n' "$here"/src/aten/torch/*.cc | xargs -P "$(nproc)" -I{} sh -c '
-  $compiler $options -I"$here/src" -I"$here/../../include" ${include:+-isystem "$include"} \
-    -c "$1" -o "$scratch/$(basename -- "$1").o"' sh {}
+# PyTorch's headers take most of the time: two compilers read them once each.
+compile() {
+  group=$1
+  shift
+  # shellcheck disable=SC2086
+  printf '#include "%s"\n' "$@" | $compiler $options -I"$here/src" -I"$here/../../include" ${include:+-isystem "$include"} \
+    -x c++ -c - -o "$scratch/$group.o"
+}
+compile compositions "$here"/src/aten/torch/compose*.cc &
+compositions=$!
+status=0
+compile engine "$here"/src/aten/torch/[!c]*.cc || status=$?
+wait $compositions
+[ $status -eq 0 ]
 # shellcheck disable=SC2086
 $compiler -shared ${CXXFLAGS:-} "$scratch"/*.o -o "$scratch/library" -Wl,--no-as-needed -L"$torch" -ltorch_cpu -lc10 -ldl \
   -Wl,-rpath,"$torch"
