@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -293,36 +294,81 @@ int Run(RunOptions options) {
 
 // ---- the options, from the parameters of portacl's own API -------------------------------------
 
-struct TensorHelp {
+struct OptionHelp {
   const char* native;
-  const char* type;  // of its option
+  const char* type;  // of its option; nullptr: what the kind of the parameter says
   const char* help;
 };
-constexpr TensorHelp kTensorHelp[] = {
-    {"gradOutput", "FILE|ones|random:SEED", "gradient of the forward result (default: ones)"},
-    {"input", "FILE|ones|random:SEED", "the picture that is sampled or resized"},
+constexpr const char* kData = "FILE|ones|random:SEED";
+constexpr OptionHelp kHelp[] = {
+    {"gradOutput", kData, "gradient of the forward result (default: ones)"},
+    {"input", kData, "the picture or tensor that is sampled, resized or pooled"},
     {"grid", "FILE|identity|rotate:DEGREES|lens:STRENGTH|random:SEED",
      "grid sampler: the points, x first, -1..1 across the picture; affine_grid: write them"},
-    {"theta", "FILE|ones|random:SEED", "affine_grid: the matrices, (N, 2, 3) or (N, 3, 4)"},
-    {"gradInput", "FILE", "resizing: write the gradient"},
-    {"inputGrad", "FILE", "grid sampler: write the picture's gradient"},
+    {"theta", kData, "affine_grid: the matrices, (N, 2, 3) or (N, 3, 4)"},
+    {"value", kData, "ms_deform_attn: the keys of all levels, one level behind the other"},
+    {"spatialShapes", "H,W,H,W,...", "ms_deform_attn: the levels' shapes"},
+    {"levelStartIndex", "N,N,...",
+     "ms_deform_attn: where levels begin (default: one behind the other)"},
+    {"locations", kData, "ms_deform_attn: the points, x first, 0..1 across a level"},
+    {"weights", kData, "ms_deform_attn: a weight for each point"},
+    {"boxes", "FILE",
+     "roi_align: image, x1, y1, x2, y2 of each roi; rotated: image, x, y, width, "
+     "height, angle"},
+    {"columns", kData, "deform_conv2d_backward: the samples (default: computed again)"},
+    {"weight", kData, "deform_conv2d: the kernels, (outputs, inputs of a group, KH, KW)"},
+    {"offset", "FILE",
+     "deform_conv2d: x of all samples, then y, then masks (--layout pairs: y and x take turns)"},
+    {"bias", kData, "deform_conv2d: one number an output (default: 0)"},
+    {"gradInput", "FILE", "resizing, pooling: write the gradient"},
+    {"inputGrad", "FILE", "write the input's gradient"},
     {"gridGrad", "FILE",
      "grid sampler: write the points' gradient (as a picture: colour = direction); "
      "affine_grid_backward: read it (default: ones)"},
     {"output", "FILE", "write the result of a forward function"},
     {"thetaGrad", "FILE", "affine_grid_backward: write the matrices' gradient"},
-    {"spatialShapes", "H,W,H,W,...", "ms_deform_attn: the levels' shapes"},
-    {"levelStartIndex", "N,N,...",
-     "ms_deform_attn: where levels begin (default: one behind the other)"}};
+    {"valueGrad", "FILE", "write the keys' gradient"},
+    {"locationsGrad", "FILE", "write the points' gradient"},
+    {"weightsGrad", "FILE", "write the gradient of the points' weights"},
+    {"weightGrad", "FILE", "write the kernels' gradient"},
+    {"offsetGrad", "FILE", "write the offsets' gradient"},
+    {"biasGrad", "FILE", "write the bias's gradient"},
+    {"maskGrad", "FILE", "write the masks' gradient"},
+    {"interpolation", nullptr, "grid sampler: how a point takes its value"},
+    {"padding", nullptr,
+     "grid sampler: what lies outside; grid_sampler_padded alone has circular and constant; "
+     "deform_conv2d: one number, H,W or four numbers"},
+    {"mode", nullptr, "roi_align: what a bin keeps of its samples"},
+    {"layout", nullptr, "deform_conv2d: the order within --offset"},
+    {"alignCorners", nullptr,
+     "-1 and 1 are the centres of the corner pixels, not the picture's edges"},
+    {"antialias", nullptr, "upsample_linear, upsample_cubic: weigh all pixels when reducing"},
+    {"pooledHeight", nullptr, "roi_align: bins of a roi, from top to bottom"},
+    {"pooledWidth", nullptr, "roi_align: bins of a roi, from left to right"},
+    {"spatialScale", nullptr, "roi_align: pixels of the input for each unit of --boxes"},
+    {"samplingRatio", nullptr,
+     "roi_align: samples of a bin along each axis; 0: as many as its pixels"},
+    {"aligned", nullptr, "roi_align: the centre of the first pixel is 0.5, not 0"},
+    {"clockwise", nullptr, "roi_align_rotated: positive angles turn the other way"},
+    {"groups", nullptr, "deform_conv2d: groups of input channels with kernels of their own"},
+    {"offsetGroups", nullptr, "deform_conv2d: groups of input channels with offsets of their own"},
+    {"fillValue", nullptr, "grid_sampler_padded: what --padding constant samples outside"},
+    {"replaceOutside", nullptr,
+     "grid_sampler_padded: points outside the picture take --outside-value"},
+    {"outsideValue", nullptr, "grid_sampler_padded: what --replace-outside puts there"}};
 
-// An operator of the list has options even if the table lacks its tensors' names.
-TensorHelp HelpOf(const ops::Parameter& parameter) {
-  for (const TensorHelp& known : kTensorHelp) {
+// An operator of the list has options even if the table lacks its parameters' names.
+OptionHelp HelpOf(const ops::Parameter& parameter) {
+  for (const OptionHelp& known : kHelp) {
     if (std::string_view(known.native) == parameter.name) return known;
   }
-  return ops::IsWritten(parameter.kind)
-             ? TensorHelp{parameter.name, "FILE", "write this result"}
-             : TensorHelp{parameter.name, "FILE|ones|random:SEED", "read this input"};
+  return {parameter.name, ops::IsWritten(parameter.kind) ? "FILE" : kData, ""};
+}
+
+// " (default: 1)" of a number that need not be given.
+std::string Default(const ops::Parameter& parameter) {
+  const bool stands = parameter.unset != nullptr && *parameter.unset != '\0';
+  return stands ? fmt::format(" (default: {})", parameter.unset) : "";
 }
 
 // Calls visit(parameter) for each parameter of a native function, once for each name. Lists have
@@ -342,7 +388,7 @@ void ForEachNativeParameter(Visit visit) {
 void AddTensorOptions(CLI::App& run, RunOptions& options, bool results, const std::string& group) {
   ForEachNativeParameter([&](const ops::Parameter& parameter) {
     if (!ops::IsTensor(parameter.kind) || ops::IsWritten(parameter.kind) != results) return;
-    const TensorHelp help = HelpOf(parameter);
+    const OptionHelp help = HelpOf(parameter);
     const std::string name = OptionName(parameter.name);
     run.add_option(name == "--output" ? "-o,--output" : name, options.tensors[parameter.name],
                    help.help)
@@ -363,13 +409,6 @@ void AddInputOptions(CLI::App& run, RunOptions& options) {
       "of --input or, where there is none, of the first input, if no file tells", "N,C,[D,][H,]W");
 }
 
-const char* FlagHelp(std::string_view native) {
-  return native == "alignCorners"
-             ? "-1 and 1 are the centres of the corner pixels, not the picture's edges"
-         : native == "antialias" ? "upsample_linear, upsample_cubic: weigh all pixels when reducing"
-                                 : "";
-}
-
 void AddModeOptions(CLI::App& run, RunOptions& options) {
   const std::string group = "Operator";
   run.add_option(
@@ -383,19 +422,27 @@ void AddModeOptions(CLI::App& run, RunOptions& options) {
          "input); gives the size where --size is absent")
       ->type_name("S|SH,SW|SD,SH,SW")
       ->group(group);
+  std::map<std::string_view, std::string_view> words;  // operators have different ones of a mode
+  for (const ops::Signature* const function : ops::kNativeFunctions) {
+    for (const ops::Parameter& parameter : function->parameters) {
+      std::string_view& longest = words[parameter.name];
+      longest = std::max(longest, std::string_view(parameter.symbols),
+                         [](auto a, auto b) { return a.size() < b.size(); });
+    }
+  }
   ForEachNativeParameter([&](const ops::Parameter& parameter) {
+    const std::string help = HelpOf(parameter).help;
     if (ops::FormOf(parameter.kind) == ops::Form::kChoice) {
       run.add_option(OptionName(parameter.name), options.modes[parameter.name],
-                     fmt::format("default: {}", ops::PartOf(parameter, 0)))
-          ->type_name(parameter.symbols)
+                     fmt::format("{} (default: {})", help, ops::PartOf(parameter, 0)))
+          ->type_name(std::string(words[parameter.name]))
           ->group(group);
     } else if (parameter.kind == ops::Kind::kFlag) {
-      run.add_flag(OptionName(parameter.name), options.flags[parameter.name],
-                   FlagHelp(parameter.name))
-          ->group(group);
+      run.add_flag(OptionName(parameter.name), options.flags[parameter.name], help)->group(group);
     } else if (const ops::Form form = ops::FormOf(parameter.kind);
                form == ops::Form::kReal || form == ops::Form::kInteger) {
-      run.add_option(OptionName(parameter.name), options.numbers[parameter.name], "")
+      run.add_option(OptionName(parameter.name), options.numbers[parameter.name],
+                     help + Default(parameter))
           ->type_name(form == ops::Form::kReal ? "NUMBER" : "N")
           ->group(group);
     }

@@ -46,6 +46,24 @@ TEST_F(HelpTest, LinesFitATerminal) {
   }
 }
 
+TEST_F(HelpTest, EveryOptionSaysWhatItIsFor) {
+  for (const char* command : kCommands) {
+    const std::vector<std::string> lines = Lines(Run({command, "--help"}).out);
+    for (size_t i = 0; i < lines.size(); ++i) {
+      if (lines[i].rfind("  -", 0) != 0) continue;
+      // Behind the names, or in the next line if they are long.
+      const bool is_here = lines[i].size() > 28 && lines[i].substr(26, 2) == "  ";
+      const std::string& text = is_here || i + 1 == lines.size() ? lines[i] : lines[i + 1];
+      EXPECT_TRUE(text.size() > 28 && text.substr(26, 2) == "  " && text[28] != ' ')
+          << command << ": " << lines[i];
+    }
+  }
+}
+
+TEST_F(HelpTest, HelpOfRunNamesEveryPadding) {
+  EXPECT_THAT(Run({"help", "run"}).out, HasSubstr("zeros|border|reflection|circular|constant"));
+}
+
 TEST_F(HelpTest, HelpOfRunHasAnExampleThatRuns) {
   EXPECT_THAT(Run({"help", "run"}).out, HasSubstr("portacl run grid_sampler_2d_backward --input"));
   std::filesystem::copy_file(PORTACL_SOURCE_DIR "/tools/data/coffee.png", folder_ / "photo.png");
@@ -89,7 +107,7 @@ TEST_F(HelpTest, BashCompletesCommandsOptionsAndWords) {
               testing::ElementsAre("upsample_nearest_exact_backward"));
   EXPECT_THAT(Completed("portacl run x --pad"), testing::ElementsAre("--padding"));
   EXPECT_THAT(Completed("portacl run x --padding ''"),
-              testing::ElementsAre("zeros", "border", "reflection"));
+              testing::ElementsAre("zeros", "border", "reflection", "circular", "constant"));
   EXPECT_THAT(Completed("portacl run x --dtype = bf"), testing::ElementsAre("bfloat16"));
   EXPECT_THAT(Completed("portacl run x --threads ''"), testing::IsEmpty());
   Write("grid of mine.npy", "");
