@@ -363,18 +363,17 @@ class BlockedVolume {
         sums_(p.want_grid_grad ? kBlockChannels : 0),
         totals_(voxels_.first + voxels_.Elements()) {}
 
-  // Runs all stages for all blocks.
-  void Run() const {
+  // Runs all stages for all blocks. Returns gridGrad's sums of each point (x, y, z, unused),
+  // without the coordinates' slopes.
+  const F* Run() const {
     for (int64_t first = 0; first < p_.shape.c; first += kBlockChannels) {
       const int64_t channels = std::min<int64_t>(kBlockChannels, p_.shape.c - first);
       ReadVoxels(first, channels);
       AddPoints(first, channels);
       if (p_.want_input_grad) WriteSums(first, channels);
     }
+    return totals_;
   }
-
-  // Returns gridGrad's sums of each point (x, y, z, unused), without the coordinates' slopes.
-  const F* totals() const { return totals_; }
 
  private:
   void ReadVoxels(int64_t first, int64_t channels) const {
@@ -618,15 +617,6 @@ class BlockedVolume {
   F* totals_;
 };
 
-// Computes both gradients of a volume. Returns BlockedVolume::totals().
-template <class T, Interpolation kInterpolation>
-const base::ComputeType<T>* RunVolume(const BackwardParams& p, const SummedBlocks& plan, int64_t n,
-                                      base::ComputeType<T>* slot) {
-  const BlockedVolume<T, kInterpolation> volume(p, plan, n, slot);
-  volume.Run();
-  return volume.totals();
-}
-
 }  // namespace
 
 // Samples all volumes. One slot: loops over a volume use all threads; more slots: one thread each.
@@ -648,9 +638,10 @@ template <class T>
 void RunElements(const BackwardParams& p, const SummedBlocks& plan, void* workspace) {
   runtime::ParallelForSlots(p.shape.n, plan.slots, [&](int slot, int64_t n) {
     auto* const memory = static_cast<base::ComputeType<T>*>(workspace) + slot * plan.slot_elements;
-    const auto* const totals = p.shape.interpolation == Interpolation::kBicubic
-                                   ? RunVolume<T, Interpolation::kBicubic>(p, plan, n, memory)
-                                   : RunVolume<T, Interpolation::kBilinear>(p, plan, n, memory);
+    const auto* const totals =
+        p.shape.interpolation == Interpolation::kBicubic
+            ? BlockedVolume<T, Interpolation::kBicubic>(p, plan, n, memory).Run()
+            : BlockedVolume<T, Interpolation::kBilinear>(p, plan, n, memory).Run();
     if (!p.want_grid_grad) return;
     using GridGrad = TotalsGridGrad<BackwardParams, T>;
     const GridGrad finish(p);
