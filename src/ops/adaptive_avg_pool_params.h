@@ -27,7 +27,7 @@ constexpr PoolWindow PoolWindowOf(int64_t i, int64_t extent, int64_t other) {
   return {place(i, 0), place(i + 1, extent - 1)};
 }
 
-// With T = float (double for double) and k the extents of the window of o:
+// Computed in float (double in double). k: the extents of the window of o.
 //   pooled[o] = sum over the window of o of image[i], then / k_d / k_h / k_w
 //   image_grad[i] = sum over all o with i in their window of pooled_grad[o] / k_d / k_h / k_w
 // Sums begin with +0 and add elements in row-major order. Bytes (forward only): the exact quotient,

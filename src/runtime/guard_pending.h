@@ -1,6 +1,6 @@
 // Host memory that unfinished work on streams uses, if guard and lazy mode are both on. Until the
-// host knows that the work is over, it cannot touch memory that the work writes, and cannot write
-// memory that the work reads. An early access stops the program with a message.
+// host knows that the work is over, it cannot touch memory that the work writes. It cannot write
+// memory of aclrtMallocHost that the work reads. An early access stops the program with a message.
 //
 // Access rights belong to pages, so only whole pages are kept. In memory of aclrtMallocHost these
 // are pages on which the work uses all bytes of the allocation. In other host memory they are pages

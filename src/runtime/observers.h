@@ -4,7 +4,7 @@
 // PORTACL_LAZY=1: streams run as late as a device may. Work begins only when a call waits for it or
 // asks about it, and no other work begins. This is the latest order that streams and events allow.
 // So a program that forgets to synchronise reads old memory, as it may on a device. In guard mode,
-// unsynchronised memory holds bytes 0xFF. order.h names the calls.
+// unsynchronised memory holds bytes 0xFF. order.h reports calls that nothing orders.
 //
 // A program may notice host functions, callbacks and numbers in memory without synchronising. So
 // such work begins within a tenth of a second, with all work before it.

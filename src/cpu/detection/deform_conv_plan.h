@@ -1,9 +1,9 @@
 // Kernel plan of deformable convolution: which calls the kernels serve, how they cut the work, and
 // the parts of the workspace.
 //
-// A tile is some positions of an image, in row-major order. Its columns are a matrix with a row for
-// each position; a row has the kernel's taps, and each tap has all channels. Numbers are of the
-// compute type. Parts of the workspace, each aligned to 64 bytes:
+// A tile is some positions of an image, in row-major order. A column (as in im2col) has the samples
+// of one position: the kernel's taps, and each tap has all channels. Columns are the rows of a
+// matrix. Numbers are of the compute type. Parts of the workspace, each aligned to 64 bytes:
 //
 //   image     an image, as pixels with adjacent channels; behind them a pixel of zeros
 //   weights   the weight in panels of outputs, for each element of a column (function)

@@ -5,10 +5,10 @@
 // window form a run: their result is computed once. So a row of destinations has one sum for each
 // run along W, and serves all rows with the same runs along D and H.
 //
-// Each lane of a vector has such a row, and sources are transposed to columns, some at a time. If
-// pixels have few channels, each element of a pixel is a column. With more channels, lanes are
-// channels, and nothing is transposed; a gradient then divides its sources in a copy of some
-// rows.
+// Each lane of a vector computes such a row. So some sources at a time are transposed: a vector
+// then holds one column of all lanes' rows. If pixels have few channels, each element of a pixel
+// is a column. With more channels, lanes are channels, and nothing is transposed; a gradient then
+// divides its sources in a copy of some rows.
 #ifndef PORTACL_CPU_RESIZE_ADAPTIVE_AVG_POOL_PLAN_H_
 #define PORTACL_CPU_RESIZE_ADAPTIVE_AVG_POOL_PLAN_H_
 

@@ -227,9 +227,9 @@ struct NearestForwardKernelPlan {
 
   // The path "permute" has rows of elements: columns or, with small dense pixels, columns times
   // channels. Block b has `lanes` destination elements from BlockStart(b) on, a permutation of
-  // one vector of sources. The last block ends with the row and overlaps its neighbour. Equal
-  // ratios repeat: in the first `repeated` blocks, `period` successive blocks read the same
-  // vector.
+  // one vector of sources. The last block ends with the row and overlaps its neighbour. If
+  // all columns have the same ratio, the permutations repeat: of the first `repeated` blocks, each
+  // `period` in a row read the same vector.
   //
   //   block b < repeated: index row b % period; sources from b / period * lanes on
   //   other blocks:       index row min(period, repeated) + b - repeated; sources from the window
