@@ -1,6 +1,6 @@
-// Nearest-exact and its gradient, exact adjoints of each other. Forward copies every element of the
-// small side to the box of large-side elements that belong to it, bits unchanged. Backward sums the
-// box, row-major, in the compute type.
+// Nearest-exact and its gradient, exact adjoints of each other. Forward copies every input to the
+// box of outputs that belong to it, bits unchanged; a box may be empty. Backward sums the box of
+// gradOutput, row-major, in the compute type.
 #include <array>
 #include <cstdint>
 

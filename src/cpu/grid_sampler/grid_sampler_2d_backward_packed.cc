@@ -1,6 +1,6 @@
 // Bilinear gradients of images with three or four channels that fit the L2 cache. The channels of a
 // pixel are packed into one cell. One pass over the points locates them, adds to inputGrad and
-// finishes gridGrad. No lists; nothing about points is kept between stages.
+// finishes gridGrad. So this path needs no lists of points.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/grid_sampler/grid_sampler_2d_backward_packed.cc"
 #include "cpu/vector/highway.h"

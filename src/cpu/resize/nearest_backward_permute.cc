@@ -63,9 +63,9 @@ HWY_INLINE hn::Vec<hn::RebindToSigned<D>> LoadIndex(D, const int8_t* index) {
   }
 }
 
-// Returns `sum` plus one row's sources for a block of up to Lanes(d) destinations. Each destination
-// has at most kVectors columns, in a window of kVectors vectors at `from`. kFull: each has kVectors
-// - 1 or kVectors columns. `index`: see NearestBackwardKernelPlan.
+// Returns `sum` plus one row's sources for a block of up to Lanes(d) destinations. A destination
+// sums up to kVectors columns of a window of kVectors vectors at `from`; kFull: each destination
+// sums kVectors columns or one fewer. `index`: see NearestBackwardKernelPlan.
 template <int kVectors, bool kFull, bool kPartial, class D, class T, class V = hn::Vec<D>>
 HWY_INLINE V AddPermuted(D d, const T* from, int64_t count, const int8_t* index, V sum) {
   const auto zero = hn::Zero(d);

@@ -133,8 +133,8 @@ class Resampler {
 
   // ---- W --------------------------------------------------------------------------------------
 
-  // Resamples some rows along W. `ahead`: rows to fetch at the same columns, or null. `in_scratch`:
-  // memory behind the rows may be read. `last`: the destinations are results.
+  // Resamples some rows along W. `ahead`: rows to prefetch (same columns), or null. `in_scratch`:
+  // memory behind the rows may be read. `last`: W is the last axis, so `to` is no scratch.
   template <class Ti, class To>
   void W(const Ti* const* from, To* const* to, int64_t rows, bool in_scratch, bool last,
          const Ti* const* ahead = nullptr) const {
