@@ -49,15 +49,18 @@ target_link_libraries(portacl_aten PRIVATE portacl_warnings
 target_link_options(portacl_aten PRIVATE -Wl,--no-as-needed)
 set_target_properties(portacl_aten PROPERTIES
   NO_SONAME ON BUILD_RPATH "${torch_folder}" INSTALL_RPATH "${torch_folder}"
-  LIBRARY_OUTPUT_DIRECTORY "$<TARGET_FILE_DIR:portacl>" UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
-# PyTorch's headers take most of the time: two compilers read them once each, as in build.sh.
-foreach(source IN LISTS sources)
-  if(source MATCHES "/compose[^/]*$")
-    set_source_files_properties("${source}" PROPERTIES UNITY_GROUP compositions)
-  else()
-    set_source_files_properties("${source}" PROPERTIES UNITY_GROUP engine)
-  endif()
-endforeach()
+  LIBRARY_OUTPUT_DIRECTORY "$<TARGET_FILE_DIR:portacl>")
+if(PORTACL_TOGETHER AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # PyTorch's headers take most of the time: two compilers read them once each, as in build.sh.
+  set_target_properties(portacl_aten PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  foreach(source IN LISTS sources)
+    if(source MATCHES "/compose[^/]*$")
+      set_source_files_properties("${source}" PROPERTIES UNITY_GROUP compositions)
+    else()
+      set_source_files_properties("${source}" PROPERTIES UNITY_GROUP engine)
+    endif()
+  endforeach()
+endif()
 
 # A row that names an unknown operator ends the build, if the project claims this version of PyTorch. With
 # another version it is a warning: then the other functions still serve, as after the build at first use

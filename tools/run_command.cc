@@ -315,7 +315,9 @@ constexpr OptionHelp kHelp[] = {
     {"boxes", "FILE",
      "roi_align: image, x1, y1, x2, y2 of each roi; rotated: image, x, y, width, "
      "height, angle"},
-    {"columns", kData, "deform_conv2d_backward: the samples (default: computed again)"},
+    {"columns", kData,
+     "deform_conv2d_backward: the samples (default: computed again); deform_conv2d, "
+     "deformable_offsets: write them"},
     {"weight", kData, "deform_conv2d: the kernels, (outputs, inputs of a group, KH, KW)"},
     {"offset", "FILE",
      "deform_conv2d: x of all samples, then y, then masks (--layout pairs: y and x take turns)"},
@@ -337,7 +339,7 @@ constexpr OptionHelp kHelp[] = {
     {"interpolation", nullptr, "grid sampler: how a point takes its value"},
     {"padding", nullptr,
      "grid sampler: what lies outside; grid_sampler_padded alone has circular and constant; "
-     "deform_conv2d: one number, H,W or four numbers"},
+     "deform_conv2d: one number (0), H,W or four numbers"},
     {"mode", nullptr, "roi_align: what a bin keeps of its samples"},
     {"layout", nullptr, "deform_conv2d: the order within --offset"},
     {"alignCorners", nullptr,
@@ -350,8 +352,10 @@ constexpr OptionHelp kHelp[] = {
      "roi_align: samples of a bin along each axis; 0: as many as its pixels"},
     {"aligned", nullptr, "roi_align: the centre of the first pixel is 0.5, not 0"},
     {"clockwise", nullptr, "roi_align_rotated: positive angles turn the other way"},
-    {"groups", nullptr, "deform_conv2d: groups of input channels with kernels of their own"},
-    {"offsetGroups", nullptr, "deform_conv2d: groups of input channels with offsets of their own"},
+    {"groups", nullptr,
+     "deform_conv2d: groups of input channels with kernels of their own (default: 1)"},
+    {"offsetGroups", nullptr,
+     "deform_conv2d: groups of input channels with offsets of their own (default: 1)"},
     {"fillValue", nullptr, "grid_sampler_padded: what --padding constant samples outside"},
     {"replaceOutside", nullptr,
      "grid_sampler_padded: points outside the picture take --outside-value"},

@@ -40,7 +40,8 @@ struct RunOptions {
   // The source of an input's elements.
   std::string Source(const std::string& native) const {
     const std::string text = TensorText(native);
-    return text.empty() ? "ones" : text;
+    if (!text.empty()) return text;
+    return native == "bias" ? "zeros" : "ones";
   }
 };
 

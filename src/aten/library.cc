@@ -196,6 +196,13 @@ class Lock {
   const int fd_;
 };
 
+// Returns the first line with a compiler's error, else the first line.
+std::string FirstError(const std::string& log) {
+  const size_t error = log.find("error:");
+  const size_t begin = error == std::string::npos ? 0 : log.rfind('\n', error) + 1;
+  return log.substr(begin, log.find('\n', begin) - begin);
+}
+
 // Returns the library for `torch` from the user's cache. Builds it if it is not there.
 Library Build(const Torch& torch, const fs::path& sources, const Torch& loaded) {
   char name[96];
@@ -214,9 +221,8 @@ Library Build(const Torch& torch, const fs::path& sources, const Torch& loaded) 
                  torch.version.c_str(), file.c_str());
     const fs::path log = folder / "build.log";
     if (!RunScript(sources / "build.sh", torch, file, log)) {
-      const std::string said = Contents(log);
       return {nullptr, "libportacl_aten.so cannot be built for PyTorch " + torch.version + ": " +
-                           said.substr(0, said.find('\n')) + " (" + log.string() + ")"};
+                           FirstError(Contents(log)) + " (" + log.string() + ")"};
     }
   }
   return Open(file, loaded);

@@ -25,7 +25,7 @@ namespace {
 
 // Up to this extent a float holds every index exactly. For larger extents, tables of all types are
 // computed in double, and weights are then rounded to the call's type.
-constexpr int64_t kFloatIndices = int64_t{1} << 24;
+constexpr int64_t kFloatExtent = int64_t{1} << 24;
 
 bool IsAntialiased(ResampleMode mode) { return mode >= ResampleMode::kAntialiasedLinear; }
 // Half of the number of taps of an output if the axis does not shrink.
@@ -38,7 +38,7 @@ bool IsIdentity(const ResampleRule& rule) {
   return rule.in == rule.out &&
          (rule.mode != ResampleMode::kCubic || rule.fixed != FixedWeights::kNone);
 }
-bool IsHuge(const ResampleRule& rule) { return std::max(rule.in, rule.out) > kFloatIndices; }
+bool IsHuge(const ResampleRule& rule) { return std::max(rule.in, rule.out) > kFloatExtent; }
 
 template <class T>
 T RatioIn(const ResampleRule& rule) {

@@ -34,6 +34,10 @@ expect() {
 
 expect 1 'libportacl_aten.so is not there: script/setup --aten' "$scratch/program"
 expect 1 'cannot be built for PyTorch [0-9.]+: .*no-compiler' env CXX=no-compiler "$scratch/program" "$torch"
+# The compiler's error, not the lines that lead to it.
+expect 1 'cannot be built for PyTorch [0-9.]+: [^(]*error: nowhere.h' env CXXFLAGS='-include nowhere.h' \
+  "$scratch/program" "$torch"
+[ "$(find "$scratch/cache/aten" -mindepth 1 -maxdepth 1 -type d | wc -l)" -eq 0 ]
 expect 0 'building for PyTorch [0-9.]+, once' "$scratch/program" "$torch"
 expect 0 '^2.7183' env CXX=no-compiler "$scratch/program" "$torch"
 if grep building "$scratch/said"; then exit 1; fi

@@ -52,10 +52,9 @@ TEST_F(HelpTest, EveryOptionSaysWhatItIsFor) {
     for (size_t i = 0; i < lines.size(); ++i) {
       if (lines[i].rfind("  -", 0) != 0) continue;
       // Behind the names, or in the next line if they are long.
-      const bool is_here = lines[i].size() > 28 && lines[i].substr(26, 2) == "  ";
-      const std::string& text = is_here || i + 1 == lines.size() ? lines[i] : lines[i + 1];
-      EXPECT_TRUE(text.size() > 28 && text.substr(26, 2) == "  " && text[28] != ' ')
-          << command << ": " << lines[i];
+      const bool is_here = lines[i].size() > 28 && lines[i][27] == ' ';
+      const bool is_next = i + 1 < lines.size() && lines[i + 1].find_first_not_of(' ') == 28;
+      EXPECT_TRUE(is_here || is_next) << command << ": " << lines[i];
     }
   }
 }

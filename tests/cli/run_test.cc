@@ -169,6 +169,7 @@ TEST_F(RunTest, AConvolutionIsMovedByAFileOfOffsets) {
     const Outcome outcome = run({"--offset", "offset.npy", "--profile", profile});
     ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
     EXPECT_THAT(Elements<float>(Read("out.npy")), ElementsAre(20, 20, 10, 10)) << profile;
+    EXPECT_THAT(outcome.out, testing::ContainsRegex("bias .*zeros"));
     ASSERT_EQ(run({"--offset", "masked.npy", "--bias", "bias.npy", "--columns", "columns.npy",
                    "--profile", profile})
                   .exit_code,

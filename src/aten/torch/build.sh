@@ -21,21 +21,21 @@ include=
 if [ -d "$torch/../include" ]; then include=$torch/../include; fi  # else the compiler knows it
 scratch=$(mktemp -d "$output.XXXXXX")
 trap 'rm -rf "$scratch"' EXIT
+trap 'exit 1' HUP INT TERM
 options="-std=c++20 -O2 -fPIC -fvisibility=hidden -w -DPORTACL_BUILDING=1 ${CXXFLAGS:-}"
+export compiler options include here scratch
 # PyTorch's headers take most of the time: two compilers read them once each.
-compile() {
-  group=$1
+# shellcheck disable=SC2016  # the inner shell's
+printf '%s\n' compositions engine | xargs -P 2 -I{} sh -c '
+  case $1 in
+    compositions) set -- "$1" "$here"/src/aten/torch/compose*.cc ;;
+    *) set -- "$1" "$here"/src/aten/torch/[!c]*.cc ;;
+  esac
+  object=$scratch/$1.o
   shift
-  # shellcheck disable=SC2086
-  printf '#include "%s"\n' "$@" | $compiler $options -I"$here/src" -I"$here/../../include" ${include:+-isystem "$include"} \
-    -x c++ -c - -o "$scratch/$group.o"
-}
-compile compositions "$here"/src/aten/torch/compose*.cc &
-compositions=$!
-status=0
-compile engine "$here"/src/aten/torch/[!c]*.cc || status=$?
-wait $compositions
-[ $status -eq 0 ]
+  printf "#include \"%s\"\n" "$@" >"$object.cc"
+  $compiler $options -I"$here/src" -I"$here/../../include" ${include:+-isystem "$include"} -c "$object.cc" -o "$object"' \
+  sh {}
 # shellcheck disable=SC2086
 $compiler -shared ${CXXFLAGS:-} "$scratch"/*.o -o "$scratch/library" -Wl,--no-as-needed -L"$torch" -ltorch_cpu -lc10 -ldl \
   -Wl,-rpath,"$torch"
