@@ -1,7 +1,7 @@
 // The library's log on stderr. PORTACL_LOG (trace, debug, info, warn, err, off) sets its level, or
 // else ASCEND_GLOBAL_LOG_LEVEL (0 debug, 1 info, 2 warning, 3 error, 4 off); else the log is off.
-// PORTACL_LOG=calls, or LEVEL,calls, also writes a line for each operator run. If
-// ASCEND_SLOG_PRINT_TO_STDOUT=1, messages go to stdout: only errors, unless a level is set.
+// PORTACL_LOG=calls, or LEVEL,calls, also writes a line for each operator run. Exception: with
+// ASCEND_SLOG_PRINT_TO_STDOUT=1 messages go to stdout, and errors do so if no level is set.
 // aclGetRecentErrMsg returns the messages of refused calls, whatever the level.
 #ifndef PORTACL_BASE_LOG_H_
 #define PORTACL_BASE_LOG_H_

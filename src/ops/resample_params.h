@@ -49,7 +49,7 @@ inline int32_t FixedWeight(const int32_t* weight, int64_t tap) {
 // along one axis stay in the compute type. Each sum is acc = fma(weight, value, acc), tap by tap.
 //
 // Bytes: each sum is 2^(shift - 1) + weight * value + ..., modulo 2^32, shifted right by `shift`
-// bits and clamped to 0..255. Sums along one axis are bytes. `backward` means the order D, H, W.
+// bits and clamped to 0..255. Each axis gives bytes. `backward` only means the order D, H, W.
 struct ResampleParams {
   base::DType dtype = base::DType::kFloat;
   bool backward = false;

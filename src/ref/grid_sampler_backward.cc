@@ -115,8 +115,8 @@ PlaneSlope<F> CubicIn(const Values<F>& v, const AxisTaps<F>& x, const AxisTaps<F
   return slope;
 }
 
-// Combines the slopes of the planes of a point's taps along z. An image has one plane, so its slope
-// along z is 0.
+// A point has taps in up to four planes. Joins the slopes of these planes by their weights along z.
+// An image has one plane, so its slope along z is 0.
 template <class F>
 Slope<F> Across(const std::array<PlaneSlope<F>, 4>& planes, const AxisTaps<F>& z) {
   if (z.count == 1) return {planes[0].x, planes[0].y, 0};

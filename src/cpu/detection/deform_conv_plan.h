@@ -6,8 +6,8 @@
 // matrix. Numbers are of the compute type. Parts of the workspace, each aligned to 64 bytes:
 //
 //   image     an image, as pixels with adjacent channels; behind them a pixel of zeros
-//   weights   the weight in panels of outputs, for each element of a column (function)
-//   back      the weight in panels of a column's elements, for each output (gradients)
+//   weights   the weight as [panel of outputs][element of a column][output] (function)
+//   back      the weight as [panel of elements of a column][output][element] (gradients)
 //   columns   columns of a tile (function: for each slot)
 //   outputs   outputs of a tile, for each slot (function), or their gradients (gradients)
 //   grads     gradients of a tile's columns

@@ -1,5 +1,5 @@
-// W if its table repeats (exact ratios with half-pixel centres): P sources per destination, or P
-// destinations per source, with the same weights everywhere except at the borders.
+// Resizes along W if the axis' table repeats (exact ratios with half-pixel centres): P sources per
+// destination, or P destinations per source. Weights are the same except at the borders.
 //
 //   phases   sources are split into P rows; row p has sources p, p + P, p + 2 P, ...; a tap is a
 //            shifted row, and a destination row is a sum of such rows

@@ -303,9 +303,9 @@ std::optional<ResampleLookups<F>> FindLookups(const ResampleTaps<F>& w,
   return MakeLookups(w, target.lanes, std::numeric_limits<int64_t>::max(), most);
 }
 
-// Leaves out input columns without taps, and packs the others, if few columns have taps: in
-// strong reductions. Copying one element takes about eight times as long as transposing it with
-// its row.
+// Packs the input columns with taps if at most an eighth of all columns has taps: in strong
+// reductions. An element that is copied alone takes about eight times as long as an element that
+// is transposed with its row.
 template <class F>
 void LeaveOutColumns(ResampleKernelPlan<F>* plan) {
   ResampleTaps<F>& w = plan->w;
