@@ -113,12 +113,17 @@ std::string ModeWord(const golden::Call& call, size_t i) {
   return words.at(static_cast<size_t>(call.arguments[i].integers.at(0)));
 }
 
+// A mode or flag as reports call it. A convolution's masks are no parameter of the native API.
+std::string ReportName(const golden::Parameter& p) {
+  return *p.native == '\0' ? "masks" : WithSeparator(p.native, '_');
+}
+
 // The call's modes, flags and scales: "bilinear, zeros padding, align_corners off".
 std::string ModeText(const golden::Call& call, const std::vector<double>& scales) {
   std::vector<std::string> words;
   for (size_t i = 0; i < call.arguments.size(); ++i) {
     const golden::Parameter& p = call.op->parameters[i];
-    const std::string name = WithSeparator(p.native, '_');
+    const std::string name = ReportName(p);
     if (p.role == golden::Role::kMode) {
       words.push_back(ModeWord(call, i) + (name == "interpolation" ? "" : " " + name));
     } else if (p.role == golden::Role::kFlag) {
@@ -157,7 +162,8 @@ std::string Report(const RunFacts& run) {
   const golden::Timing& timing = run.report.timing;
   Table facts({kLeft, kLeft});
   facts.AddRow({"operator", run.task.choice.name()});
-  facts.AddRow({"mode", ModeText(run.task.call, run.scales())});
+  const std::string mode = ModeText(run.task.call, run.scales());
+  if (!mode.empty()) facts.AddRow({"mode", mode});
   facts.AddRow({"path", fmt::format("{}, through {}", run.report.kernel, run.report.api)});
   facts.AddRow({"profile", run.options.profile});
   facts.AddRow({"threads", std::to_string(portaclGetNumThreads())});
@@ -210,7 +216,7 @@ nlohmann::ordered_json ReportJson(const RunFacts& run) {
   if (call.op->resizes()) json["scales"] = run.scales();
   for (size_t i = 0; i < call.arguments.size(); ++i) {
     const golden::Parameter& p = call.op->parameters[i];
-    const std::string name = WithSeparator(p.native, '_');
+    const std::string name = ReportName(p);
     if (p.role == golden::Role::kMode) json[name] = ModeWord(call, i);
     if (p.role == golden::Role::kFlag) json[name] = call.arguments[i].integers.at(0) != 0;
   }
@@ -256,9 +262,11 @@ void ApplySettings(const RunOptions& options) {
 void ApplyImpl(const RunOptions& options, ops::Op op) {
   if (options.impl.empty()) return;
   const std::vector<std::string> here = AvailableKernels(ops::RowOf(op).name);
-  if (std::find(here.begin(), here.end(), options.impl) == here.end()) {
+  const std::string kernel =
+      options.impl.substr(0, options.impl.find(':'));  // the library knows paths
+  if (std::find(here.begin(), here.end(), kernel) == here.end()) {
     throw BadInput(fmt::format("--impl: '{}' is not one of {}, which {} has on this machine",
-                               options.impl, fmt::join(here, ", "), options.op));
+                               kernel, fmt::join(here, ", "), options.op));
   }
   ThrowOnStatus(portaclSetImpl(options.impl.c_str()), "portaclSetImpl", portaclGetErrorMessage());
 }
@@ -310,15 +318,14 @@ constexpr OptionHelp kHelp[] = {
     {"spatialShapes", "H,W,H,W,...", "ms_deform_attn: the levels' shapes"},
     {"levelStartIndex", "N,N,...",
      "ms_deform_attn: where levels begin (default: one behind the other)"},
-    {"locations", kData, "ms_deform_attn: the points, x first, 0..1 across a level"},
+    {"locations", "FILE", "ms_deform_attn: the points, x first, 0..1 across a level"},
     {"weights", kData, "ms_deform_attn: a weight for each point"},
     {"boxes", "FILE",
      "roi_align: image, x1, y1, x2, y2 of each roi; rotated: image, x, y, width, "
      "height, angle"},
     {"columns", kData,
-     "deform_conv2d_backward: the samples (default: computed again); deform_conv2d, "
-     "deformable_offsets: write them"},
-    {"weight", kData, "deform_conv2d: the kernels, (outputs, inputs of a group, KH, KW)"},
+     "deform_conv2d, deformable_offsets: write the samples; deform_conv2d_backward: read them"},
+    {"weight", "FILE", "deform_conv2d: the kernels, (outputs, inputs of a group, KH, KW)"},
     {"offset", "FILE",
      "deform_conv2d: x of all samples, then y, then masks (--layout pairs: y and x take turns)"},
     {"bias", kData, "deform_conv2d: one number an output (default: 0)"},
@@ -417,7 +424,8 @@ void AddModeOptions(CLI::App& run, RunOptions& options) {
   const std::string group = "Operator";
   run.add_option(
          "--size", options.size,
-         "of the resized result, or of grad_input; of a generated grid (default: as the input)")
+         "of the resized result, or of grad_input (roi_align_backward: N,H,W); of a generated grid "
+         "(default: as the input)")
       ->type_name("[D,][H,]W")
       ->group(group);
   run.add_option(

@@ -174,6 +174,9 @@ void CheckNeeded(const RunOptions& options, const OperatorRow& row) {
       throw BadInput(
           fmt::format("{} is needed: whole numbers, as in 32,48,16,24", OptionName(input.native)));
     }
+    if (std::string_view(input.native) == "columns") {
+      throw BadInput("--columns is needed: the file that deform_conv2d --columns FILE wrote");
+    }
     throw BadInput(fmt::format("{} is needed: a file, {}", OptionName(input.native),
                                input.is_grid
                                    ? "identity, rotate:DEGREES, lens:STRENGTH or random:SEED"
@@ -346,6 +349,11 @@ class TaskBuilder {
       task.call.arguments[positions[i]].tensor.Fill(values);
     }
     task.call.pillow = PillowRelease(options_, row());
+    if (task.call.pillow != 0 && dtype_ != DataType::kUInt8) {
+      throw BadInput(
+          fmt::format("--exact {}: Pillow's bits are for uint8, but {} is {}; give --dtype uint8",
+                      options_.exact, OptionName(Input(0).native), DataTypeName(dtype_)));
+    }
     return task;
   }
 
@@ -381,8 +389,14 @@ class TaskBuilder {
         std::memset(zeros.data(), 0, static_cast<size_t>(zeros.count()) * ElementSize(dtype_));
         return zeros;
       }
-      HostTensor tensor = LoadTensor({option, options_.Source(input.native), dtype_,
-                                      known ? std::optional(ShapeOf(input)) : std::nullopt});
+      const std::string source = options_.Source(input.native);
+      if (!known && (source == "ones" || source.starts_with("random:"))) {
+        throw BadInput(fmt::format(
+            "{} {}: its shape is not known, because --shape is the shape of {}; give a file",
+            option, source, OptionName(Input(0).native)));
+      }
+      HostTensor tensor = LoadTensor(
+          {option, source, dtype_, known ? std::optional(ShapeOf(input)) : std::nullopt});
       if (Fits(input, tensor.shape())) return tensor;
       throw BadInput(fmt::format("{}: wanted {}, but the shape is {}", option,
                                  ShapeText(row(), input), ToString(tensor.shape())));

@@ -150,6 +150,19 @@ TEST_F(RunTest, ExtentsOfOptionsFitInto32Bits) {
                  "--size: 1 values, but roi_align_backward has N, H, W of the input");
 }
 
+TEST_F(RunTest, APathIsForcedByTheNameThatReportsHave) {
+  std::vector<std::string> words = {
+      "run",     "grid_sampler_2d_backward", "--input", "random:1", "--shape", "1,3,9,7", "--grid",
+      "identity"};
+  const std::string path = RunJson(words).at("path");
+  words.insert(words.end(), {"--impl", path});
+  EXPECT_EQ(RunJson(words).at("path"), path);
+  words.back() = path.substr(0, path.find(':')) + ":nonsense";
+  EXPECT_EQ(Run(words).exit_code, 2);
+  words.back() = "nonsense:direct";
+  ExpectBadInput(Run(words), "--impl: 'nonsense' is not one of");
+}
+
 TEST_F(RunTest, AConvolutionIsMovedByAFileOfOffsets) {
   // A kernel of one tap on 2 x 2 pixels, moved by (1, 0), (0, 0), (0, -1) and (-1, -1): planes of
   // x, then of y.
@@ -170,6 +183,7 @@ TEST_F(RunTest, AConvolutionIsMovedByAFileOfOffsets) {
     ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
     EXPECT_THAT(Elements<float>(Read("out.npy")), ElementsAre(20, 20, 10, 10)) << profile;
     EXPECT_THAT(outcome.out, testing::ContainsRegex("bias .*zeros"));
+    EXPECT_THAT(outcome.out, HasSubstr("masks off"));
     ASSERT_EQ(run({"--offset", "masked.npy", "--bias", "bias.npy", "--columns", "columns.npy",
                    "--profile", profile})
                   .exit_code,
@@ -178,6 +192,13 @@ TEST_F(RunTest, AConvolutionIsMovedByAFileOfOffsets) {
     EXPECT_THAT(Elements<float>(Read("columns.npy")), ElementsAre(2, 4, 3, 0.5)) << profile;
   }
   ExpectBadInput(run({"--offset", "random:1"}), "--offset is needed: a file");
+  ExpectBadInput(
+      Run({"run", "deform_conv2d", "--input", "random:1", "--shape", "1,1,2,2", "--weight",
+           "random:2", "--offset", "offset.npy", "--output", "out.npy"}),
+      "--weight random:2: its shape is not known, because --shape is the shape of --input");
+  ExpectBadInput(Run({"run", "deform_conv2d_backward", "--input", "input.npy", "--weight",
+                      "weight.npy", "--offset", "offset.npy", "--input-grad", "out.npy"}),
+                 "--columns is needed: the file that deform_conv2d --columns FILE wrote");
   ExpectBadInput(run({"--offset", "offset.npy", "--stride", "1,1,1"}),
                  "--stride: 3 numbers, wanted 1 or 2");
   ExpectBadInput(run({"--offset", "offset.npy", "--padding", "zeros"}), "--padding");
@@ -792,7 +813,8 @@ TEST_F(RunTest, ExactIsForPicturesOfOneApi) {
     return Run({"run", op, "--input", "ones", "--shape", "1,1,2,2", "--dtype", dtype, "--size",
                 "2,4", "--exact", exact});
   };
-  ExpectBadInput(run("upsample_linear", "float32", "pillow"), "are for images (N, C, H, W) of");
+  ExpectBadInput(run("upsample_linear", "float32", "pillow"),
+                 "--exact pillow: Pillow's bits are for uint8, but --input is float32");
   ExpectBadInput(run("upsample_linear", "uint8", "opencv"), "unknown value 'opencv'");
   ExpectBadInput(run("upsample_nearest", "uint8", "pillow"), "--exact is for upsample_linear");
   ExpectBadInput(run("aclnnUpsampleBilinear2d", "float32", "pillow"), "portacl's own API");
