@@ -40,6 +40,17 @@ refuses '`statement` is set for an expression' "$file
 old = \"!__builtin_mul_overflow(a, b, out)\"
 new = \"true\"
 statement = true"
+refuses '`old` begins within a name' "$file
+old = \"mul_overflow(a, b, out)\"
+new = \"true\""
+refuses '`old` declares a variable' '[[file]]
+path = "src/ops/recent_plans.cc"
+tests = ["ops"]
+[[file.mutant]]
+name = "one"
+old = "const auto edition = static_cast<int64_t>(CurrentEdition());"
+new = "const int64_t edition = 0;"
+statement = true'
 refuses 'the name occurs twice' "$file
 old = \"!__builtin_mul_overflow(a, b, out)\"
 new = \"true\"
