@@ -44,6 +44,7 @@ PATHS_OF_VARIANT = {
     "joined": ("joined", "direct"),
     "borders": ("expand",),
     "pairs": ("channels_last",),
+    "quads": ("columns",),
     "fetch": ("rows", "channels_last", "columns", "lookup", "phases", "expand", "planes"),
 }
 WON, LOST = 1.10, 0.95  # time without the name / time with it

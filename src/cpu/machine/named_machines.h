@@ -11,7 +11,7 @@
 namespace portacl::cpu {
 
 inline constexpr int64_t kAvx2 = HWY_AVX2;
-inline constexpr int64_t kAvx512 = HWY_AVX3 | HWY_AVX2;
+inline constexpr int64_t kAvx512 = HWY_AVX3_DL | HWY_AVX3 | HWY_AVX2;
 inline constexpr int64_t kKiB = 1 << 10;
 inline constexpr int64_t kMiB = 1 << 20;
 

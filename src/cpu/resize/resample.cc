@@ -1,6 +1,7 @@
 // Compiles the kernels of resampling for every instruction set, and lists them.
 
 #include "base/dispatch.h"
+#include "cpu/machine/machine.h"
 #include "cpu/machine/pages.h"
 #include "cpu/resize/resample_plan.h"
 #include "ops/listed_kernels.h"
@@ -63,6 +64,7 @@ std::optional<ResamplePlan> Plan(const Params& params, std::string_view path) {
                                    .vectors = kBytes ? 1 : kColumnVectors,
                                    .block = kBytes ? kByteColumns : kTransposed<F>,
                                    .fixed = !HWY_HAVE_SCALABLE,
+                                   .quads = HWY_TARGET == HWY_AVX3 && HasTargets(HWY_AVX3_DL),
                                    .can_stream = HWY_ARCH_X86 != 0};
     return PlanResample<F>(params, static_cast<int64_t>(sizeof(T)), target, path);
   });

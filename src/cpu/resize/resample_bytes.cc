@@ -261,6 +261,110 @@ HWY_NOINLINE void AddByteColumns(const ResampleColumns& columns,
   }
 }
 
+// ---- quads --------------------------------------------------------------------------------------
+
+#if HWY_TARGET == HWY_AVX3
+// Only newer CPUs with AVX-512 have these two instructions, so the compiler may not emit them.
+// Adds the products of four bytes and four signed bytes of `weights` to each sum.
+HWY_INLINE hn::Vec<Sums> AddProducts(hn::Vec<Sums> sum, hn::Vec<Bytes> quads,
+                                     hn::Vec<Sums> weights) {
+  asm("vpdpbusd %2, %1, %0" : "+v"(sum.raw) : "v"(quads.raw), "v"(weights.raw));
+  return sum;
+}
+HWY_INLINE hn::Vec<Bytes> Permuted(hn::Vec<Bytes> bytes, hn::Vec<Bytes> places) {
+  hn::Vec<Bytes> to;
+  asm("vpermb %1, %2, %0" : "=v"(to.raw) : "v"(bytes.raw), "v"(places.raw));
+  return to;
+}
+
+// Transposes a block from source `first` on to quads: N rows of a quad are adjacent. `place`: for
+// each byte of a row's quads its place in the block. Reads no source from `end` on.
+HWY_NOINLINE void RowsToQuads(const uint8_t* const* from, int64_t first, int64_t end,
+                              const uint8_t* place, uint8_t* to) {
+  const Bytes d;
+  const BlockTag<float, 16> df;
+  const auto bytes = static_cast<size_t>(std::min(kLineBytes, end - first));
+  const auto places = hn::Load(d, place);
+  for (size_t g = 0; g < 4; ++g) {
+    TransposeRows(
+        df,
+        [&](size_t i) PORTACL_INLINE_LAMBDA {
+          // Clamping the sums to bytes restores the order of rows.
+          const uint8_t* const row = from[i / 4 * 16 + 4 * g + i % 4] + first;
+          const auto loaded = bytes == kLineBytes ? hn::LoadU(d, row) : LoadFirst(d, row, bytes);
+          return hn::BitCast(df, Permuted(loaded, places));
+        },
+        [&](size_t j, auto v) PORTACL_INLINE_LAMBDA {
+          hn::Store(hn::BitCast(d, v), d, to + static_cast<int64_t>(4 * j + g) * N);
+        });
+  }
+}
+
+// Sums the quads from `quad` to `end`.
+template <int kParts>
+HWY_INLINE hn::Vec<Bytes> SumOfQuads(const ResampleQuad* quad, const ResampleQuad* end,
+                                     const uint8_t* ring, int32_t shift) {
+  const Sums ds;
+  const auto zero = hn::Zero(ds), half = hn::Set(ds, 1 << (shift - 1));
+  hn::Vec<Sums> sums[4][3] = {
+      {half, zero, zero}, {half, zero, zero}, {half, zero, zero}, {half, zero, zero}};
+  for (; quad != end; ++quad) {
+    const uint8_t* const bytes = ring + quad->at;
+    Unroll<kParts>([&](auto part) PORTACL_INLINE_LAMBDA {
+      const auto weights = hn::Set(ds, quad->weight[part]);
+      Unroll<4>([&](auto g) PORTACL_INLINE_LAMBDA {
+        const auto four = hn::Load(Bytes(), bytes + static_cast<int64_t>(g) * N);
+        sums[g][part] = AddProducts(sums[g][part], four, weights);
+      });
+    });
+  }
+  const auto sum = [&](size_t g) PORTACL_INLINE_LAMBDA {
+    auto all = hn::Add(sums[g][0], hn::ShiftLeft<8>(sums[g][1]));
+    if constexpr (kParts == 3) all = hn::Add(all, hn::ShiftLeft<16>(sums[g][2]));
+    return hn::ShiftRightSame(all, shift);
+  };
+  return Clamped(Clamped(sum(0), sum(1)), Clamped(sum(2), sum(3)));
+}
+
+template <int kParts>
+HWY_NOINLINE void AddByteQuads(const ResampleColumns& columns,
+                               const RowsOfW<int32_t, uint8_t, uint8_t>& some, uint8_t* ring) {
+  const Bytes d;
+  const ResampleQuad* const all = columns.quads.of.data();
+  const int64_t channels = some.w.flat;
+  HWY_ALIGN uint8_t place[N];
+  for (int64_t i = 0; i < N; ++i) {
+    const int64_t quad = i / 4 / channels, channel = i / 4 % channels;
+    place[i] = static_cast<uint8_t>((4 * quad + i % 4) * channels + channel);
+  }
+  RowsAhead<uint8_t> ahead(some.ahead, some.rows, some.columns.from, some.columns.end);
+  std::array<const uint8_t*, kMostResampleRows> from;
+  for (int64_t r = 0; r < N; ++r) {
+    from[static_cast<size_t>(r)] = some.from[std::min(r, some.rows - 1)];
+  }
+  HWY_ALIGN uint8_t sums[N * kByteColumns];
+  std::memset(sums, 0, sizeof sums);
+  const int64_t width = some.columns.w1 - some.columns.w0, block = columns.quads.block;
+  const int64_t share = base::DivideUp((some.columns.end - some.columns.from) * some.rows, width);
+  int64_t have = some.columns.from / block * block;
+  for (int64_t o0 = some.columns.w0; o0 < some.columns.w1; o0 += kByteColumns) {
+    const int64_t wanted = std::min(kByteColumns, some.columns.w1 - o0);
+    const int64_t end = columns.sources_end[static_cast<size_t>(o0 / kByteColumns)];
+    for (; have < end; have += block) {
+      const int64_t at = have / block * kLineBytes & (columns.ring - 1);
+      RowsToQuads(from.data(), have, some.w.from, place, ring + at * N);
+    }
+    for (int64_t i = 0; i < wanted; ++i) {
+      ahead.Fetch(share);
+      const int64_t* const start = columns.quads.start.data() + o0 + i;
+      hn::Store(SumOfQuads<kParts>(all + start[0], all + start[1], ring, some.init), d,
+                sums + i * N);
+    }
+    ByteColumnsToRows(sums, wanted, some.to, o0, some.rows);
+  }
+}
+#endif
+
 }  // namespace
 
 template <>
@@ -274,6 +378,10 @@ template <>
 void AddColumns<int32_t, uint8_t, uint8_t>(const ResampleColumns& columns,
                                            const RowsOfW<int32_t, uint8_t, uint8_t>& rows,
                                            uint8_t* ring) {
+#if HWY_TARGET == HWY_AVX3
+  if (columns.quads.parts == 2) return AddByteQuads<2>(columns, rows, ring);
+  if (columns.quads.parts == 3) return AddByteQuads<3>(columns, rows, ring);
+#endif
   WithUpper(rows.init, [&](auto upper) { AddByteColumns<upper>(columns, rows, ring); });
 }
 

@@ -68,6 +68,7 @@ struct ResampleTarget {
   int64_t vectors;  // of such rows: most that columns take
   int64_t block;    // columns transposed at a time
   bool fixed;       // the compiler knows the length of vectors
+  bool quads;       // adds four products of bytes in one instruction
   bool can_stream;  // has non-temporal stores
 };
 
@@ -192,6 +193,19 @@ struct ResamplePixels {
   bool pairs = false;  // forward: H and W each sum two sources, in one loop
 };
 
+// Variant "quads" of "columns", for bytes: four adjacent pixels of a channel are multiplied at
+// once. Weights are sums of signed bytes: weight[0] + 256 * weight[1] + 65536 * weight[2].
+struct ResampleQuad {
+  int32_t at;                     // its offset in the ring
+  std::array<int32_t, 3> weight;  // each has a byte for each of the four pixels
+};
+struct ResampleQuads {
+  int64_t parts = 0;           // bytes of a weight that are used, 2 or 3; 0: no quads
+  int64_t block = 0;           // elements that are loaded into the ring together
+  std::vector<int64_t> start;  // for each destination: its first quad; and the end
+  std::vector<ResampleQuad> of;
+};
+
 // Path "columns": rows are transposed in registers, so W is an outer axis. Blocks of destinations
 // read columns from a ring in scratch.
 struct ResampleColumns {
@@ -199,6 +213,7 @@ struct ResampleColumns {
   int64_t rows = 0;                  // rows of a column
   std::vector<int64_t> sources_end;  // for each block of destinations: end of its sources
   std::vector<int32_t> at;           // for each tap: offset of its source in the ring
+  ResampleQuads quads;               // if there are quads, `at` is empty
   int64_t scratch = 0;               // offset of the ring
   // Not 0 if input rows are adjacent in memory. Then columns are `step` apart in the input, and are
   // read there, without a ring.
@@ -429,7 +444,7 @@ struct ResamplePlan : base::PathPlan<std::unique_ptr<ResampleKernelPlan<float>>,
                                      std::unique_ptr<ResampleKernelPlan<int32_t>>> {
   static constexpr std::array kPaths = {"rows",   "channels_last", "columns", "lookup",
                                         "phases", "expand",        "planes"};
-  static constexpr std::array kVariants = {"borders", "pairs", "fetch"};
+  static constexpr std::array kVariants = {"borders", "pairs", "quads", "fetch"};
 };
 
 // Makes the plan. No plan if sizes overflow, or if `path` does not serve the call. F: the type of
