@@ -244,7 +244,7 @@ constexpr GraphRow RowOf(const Signature& signature) {
   return row;
 }
 
-constexpr GraphRow kRows[] = {
+constexpr GraphRow kGraphRows[] = {
 #define PORTACL_GRAPH(type, ...) RowOf(ops::signatures::type),
 #include "ops/operator_list.inc"
     {kResizeD,
@@ -294,9 +294,9 @@ constexpr GraphRow kRows[] = {
 // Returns " (did you mean GridSampler2DGrad?)" if a type is spelled much like the word, else "".
 std::string Meant(std::string_view word) {
   const auto* const nearest =
-      base::NearestTo(word, kRows, word.size() / 4 + 1,
+      base::NearestTo(word, kGraphRows, word.size() / 4 + 1,
                       [](const GraphRow& row) { return std::string_view(row.type); });
-  return nearest == std::end(kRows) ? "" : fmt::format(" (did you mean {}?)", nearest->type);
+  return nearest == std::end(kGraphRows) ? "" : fmt::format(" (did you mean {}?)", nearest->type);
 }
 
 // Names an unknown type on stderr, once: most programs ignore the code and would print "success".
@@ -322,7 +322,7 @@ void SayThatItIsNotHere(const std::string& type) {
 
 Status FindGraphOperator(const char* type, const GraphRow** row) {
   if (type == nullptr) return {ACL_ERROR_INVALID_PARAM, "opType is null"};
-  for (const GraphRow& candidate : kRows) {
+  for (const GraphRow& candidate : kGraphRows) {
     if (std::strcmp(candidate.type, type) == 0) {
       *row = &candidate;
       return {};

@@ -66,14 +66,14 @@ constexpr Parameter kRotatedGrad[] = {{Kind::kInput, "gradOutput", "K,PH,PW,C"},
                                       {Kind::kFlag, "clockwise"},
                                       {Kind::kOutput, "gradInput", "N,H,W,C"}};
 
-constexpr Signature kRows[] = {
+constexpr Signature kCustRows[] = {
     {"aclnnMultiScaleDeformableAttn", Op::kMsDeformAttn, TraitsOf(0), kAttention},
     {"aclnnMultiScaleDeformableAttnGrad", Op::kMsDeformAttnBackward, TraitsOf(0), kAttentionGrad},
     {"aclnnRoiAlignRotatedV2", Op::kRoiAlignRotated, TraitsOf(2), kRotated},
     {"aclnnRoiAlignRotatedGradV2", Op::kRoiAlignRotatedBackward, TraitsOf(2), kRotatedGrad}};
 
 const Signature* Find(const char* function) {
-  for (const Signature& row : kRows) {
+  for (const Signature& row : kCustRows) {
     if (std::strcmp(row.name, function) == 0) return &row;
   }
   return nullptr;
