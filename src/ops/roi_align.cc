@@ -229,8 +229,15 @@ class RoiAlignPlan final : public Plan {
       });
       if (named) continue;
       const auto text = [&] {
-        return fmt::format("{} gives roi {} no image in [0, {})",
-                           tensor(params_.indices.has ? 2 : 1).name, n, params_.images);
+        const bool listed = params.indices.has;
+        const double image =
+            listed ? static_cast<double>(IndexAt(params.indices, params.index_dtype, n))
+                   : base::DispatchFloating(params.dtype, [&](auto tag) {
+                       using T = typename decltype(tag)::type;
+                       return static_cast<double>(RoiColumn<T>(params, n, 0));
+                     });
+        return fmt::format("{} gives roi {} image {:.10g}, wanted one in [0, {})",
+                           tensor(listed ? 2 : 1).name, n, image, params.images);
       };
       return RefuseContents(text, ": the roi contributes nothing");
     }
