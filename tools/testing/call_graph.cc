@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -141,15 +142,9 @@ class GraphArguments {
     for (const ops::Parameter& p : type_.parameters) {
       if (!ops::IsWritten(p.kind) || *p.name == '\0' || index == results.size()) continue;
       ViewTensor& own = call.arguments[results[index]].tensor;
-      const std::vector<size_t> axes = AxesOf(p, results[index]);
-      const std::vector<std::byte> elements = outputs.Take(index++);
-      if (std::is_sorted(axes.begin(), axes.end())) {
-        own.SetDense(elements);
-        continue;
-      }
-      ViewTensor tensor = own.Permuted(axes);
-      tensor.SetDense(elements);
-      own.bytes() = std::move(tensor.bytes());
+      std::optional<ViewTensor> moved = Moved(p, results[index]);
+      (moved ? *moved : own).SetDense(outputs.Take(index++));
+      if (moved) own.bytes() = std::move(moved->bytes());
     }
   }
 
@@ -158,18 +153,21 @@ class GraphArguments {
   void AddTensor(Role role, size_t index, const ops::Parameter& p, Side& side) const {
     const std::vector<size_t> tensors = call_.With(role);
     if (index < tensors.size()) {
-      const ViewTensor& own = call_.arguments[tensors[index]].tensor;
-      const std::vector<size_t> axes = AxesOf(p, tensors[index]);
-      if (std::is_sorted(axes.begin(), axes.end())) {
-        return side.Add(own.dtype(), own.shape(), own.Dense());
-      }
-      const ViewTensor tensor = own.Permuted(axes);
+      const std::optional<ViewTensor> moved = Moved(p, tensors[index]);
+      const ViewTensor& tensor = moved ? *moved : call_.arguments[tensors[index]].tensor;
       return side.Add(tensor.dtype(), tensor.shape(), tensor.Dense());
     }
     const int32_t dtype = call_.input().dtype();
     const Shape shape = ListOf(p);
     side.Add(dtype, shape,
              std::vector<std::byte>(cli::CountBytes(shape, AclElementSize(dtype), p.name)));
+  }
+
+  // The call's argument i with its axes in the graph operator's order; none if no axis moves.
+  std::optional<ViewTensor> Moved(const ops::Parameter& p, size_t i) const {
+    const std::vector<size_t> axes = AxesOf(p, i);
+    if (std::is_sorted(axes.begin(), axes.end())) return std::nullopt;
+    return call_.arguments[i].tensor.Permuted(axes);
   }
 
   // The order in which the graph operator has the axes of the call's argument i: by their symbols.
