@@ -68,15 +68,12 @@ std::string LargestErrorText(double excess) {
              : fmt::format("the largest error is {} times what is allowed", PlainNumber(excess));
 }
 
-// Bits that differ from golden's, and errors, which are distances from the exact values.
+// Bits that differ from golden's, and errors, which are distances from the exact values. Golden's
+// bits have the errors of their rounding, which say nothing.
 std::string DifferencesText(int64_t different, double excess, bool by_bound) {
-  if (different > 0) {
-    const std::string bits = fmt::format("{} elements differ from golden's bits", different);
-    return by_bound ? bits + ", " + LargestErrorText(excess) : bits;
-  }
-  const std::string bits = "all elements have golden's bits";
-  if (!by_bound || excess == 0 || std::isinf(excess)) return bits;
-  return bits + "; by rounding, " + LargestErrorText(excess);
+  if (different == 0) return "all elements have golden's bits";
+  const std::string bits = fmt::format("{} elements differ from golden's bits", different);
+  return by_bound ? bits + ", " + LargestErrorText(excess) : bits;
 }
 
 std::string SummaryText(const std::vector<CaseVerdict>& verdicts,
@@ -109,13 +106,13 @@ std::string SummaryText(const std::vector<CaseVerdict>& verdicts,
                      DifferencesText(different, excess, standard.standard == Standard::kBound));
 }
 
-// "functions: 2 in /lib/libopapi.so, 14 in /usr/lib/libportacl.so"; "" for none.
+// "called functions: 2 in /lib/libopapi.so, 14 in /usr/lib/libportacl.so"; "" for none.
 std::string FunctionsText(const std::vector<golden::FunctionFile>& functions) {
   std::map<std::string, int> files;
   for (const golden::FunctionFile& function : functions) ++files[function.file];
   std::string text;
   for (const auto& [file, count] : files) {
-    text += fmt::format("{}{} in {}", text.empty() ? "functions: " : ", ", count, file);
+    text += fmt::format("{}{} in {}", text.empty() ? "called functions: " : ", ", count, file);
   }
   return text.empty() ? text : text + "\n";
 }

@@ -639,12 +639,10 @@ TEST_F(VerifyTest, WhereErrorsLieIsSaid) {
   EXPECT_THAT(Verify("source_plus_one").out, Not(HasSubstr("the errors of each")));
 }
 
-TEST_F(VerifyTest, WhatOnlyGoldenDiffersByIsCalledSo) {
+TEST_F(VerifyTest, GoldensBitsHaveNoErrorToTell) {
   Write("cases.txt", "upsample_bilinear2d dtype=float16 self=1x1x5x6 out=1x1x9x11\n");
   const Outcome outcome = Run({"verify", "cases.txt", "--lib-dir", PORTACL_LIBRARY_DIR});
-  EXPECT_THAT(outcome.out, testing::ContainsRegex(
-                               "all elements have golden's bits; by rounding, the largest error is "
-                               "[0-9]+ % of what is allowed"));
+  EXPECT_THAT(outcome.out, HasSubstr("; all elements have golden's bits\n"));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 
@@ -193,11 +194,14 @@ std::vector<std::string> CommonTraits(const std::vector<CaseVerdict>& verdicts) 
   if (failed > 1) AddPlaces(verdicts, sentences);
   // If nearly all fail, the few right ones share something by chance.
   if (failed < 2 || 10 * failed > 9 * verdicts.size()) return sentences;
+  const double failure_rate = static_cast<double>(failed) / static_cast<double>(verdicts.size());
   std::vector<std::pair<size_t, std::string>> shared, only;  // by how many cases have them
   for (const auto& [trait, count] : counts) {
     if (count.failed == failed && count.all < verdicts.size())
       shared.emplace_back(count.all, trait);
-    if (count.failed == count.all && count.all > 1) only.emplace_back(count.all, trait);
+    // The fewer cases have a trait and the more cases fail, the sooner these fail by chance.
+    const bool by_chance = std::pow(failure_rate, static_cast<double>(count.all)) > 0.05;
+    if (count.failed == count.all && !by_chance) only.emplace_back(count.all, trait);
   }
   std::sort(shared.begin(), shared.end());
   std::sort(only.rbegin(), only.rend());
@@ -214,8 +218,11 @@ std::vector<std::string> CommonTraits(const std::vector<CaseVerdict>& verdicts) 
                          [&](const auto& entry) { return traits.count(entry.second) > 0; });
     };
     const auto with = static_cast<size_t>(std::count_if(of_case.begin(), of_case.end(), has_all));
-    sentences.push_back(fmt::format("all {} have: {}; of {} with that {} failed", Cases(failed),
-                                    names(shared), Cases(with), failed));
+    // Traits of most right cases tell nothing.
+    if (2 * (with - failed) < verdicts.size() - failed) {
+      sentences.push_back(fmt::format("all {} have: {}; of {} with that {} failed", Cases(failed),
+                                      names(shared), Cases(with), failed));
+    }
   }
   if (!only.empty()) {
     sentences.push_back(fmt::format("every case with one of these failed: {}", names(only)));
