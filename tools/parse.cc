@@ -26,7 +26,9 @@ T ParseNumber(const std::string& text, const std::string& option, const char* wa
   return value;
 }
 
-std::string InLowerCase(std::string text) {
+// The text without what a spelling may differ in: in lower case, without underscores.
+std::string Folded(std::string text) {
+  std::erase(text, '_');
   std::transform(text.begin(), text.end(), text.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return text;
@@ -42,8 +44,8 @@ double ParseFinite(const std::string& text, const std::string& option) {
   return value;
 }
 
-int64_t ParseInteger(const std::string& text, const std::string& option) {
-  return ParseNumber<int64_t>(text, option, "an integer");
+int64_t ParseInteger(const std::string& text, const std::string& option, const char* wanted) {
+  return ParseNumber<int64_t>(text, option, wanted);
 }
 
 uint64_t ParseSeed(const std::string& text, const std::string& option) {
@@ -73,12 +75,12 @@ std::vector<double> ParseScales(const std::string& text, const std::string& opti
 }
 
 std::string Suggestion(const std::string& word, const std::vector<std::string>& names) {
-  const std::string wanted = InLowerCase(word);
+  const std::string wanted = Folded(word);
   std::vector<std::string> nearest, longer;
   size_t least = word.size() / 3;
   for (const std::string& name : names) {
     if (name.size() > base::kLongestWord) continue;
-    const std::string known = InLowerCase(name);
+    const std::string known = Folded(name);
     const size_t distance = base::EditDistance(wanted, known);
     if (distance < least) nearest.clear();
     if (distance <= least) nearest.push_back(name);

@@ -10,9 +10,10 @@
 
 namespace portacl::cli {
 
-// Each throws BadInput("OPTION: ...").
+// Each throws BadInput("OPTION: ..."): "'TEXT' is not WANTED".
 double ParseFinite(const std::string& text, const std::string& option);
-int64_t ParseInteger(const std::string& text, const std::string& option);
+int64_t ParseInteger(const std::string& text, const std::string& option,
+                     const char* wanted = "an integer");
 uint64_t ParseSeed(const std::string& text, const std::string& option);
 
 // "2,3,8,8"; each extent at least 0.

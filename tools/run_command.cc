@@ -119,7 +119,8 @@ std::string ReportName(const golden::Parameter& p) {
 }
 
 // The call's modes, flags and scales: "bilinear, zeros padding, align_corners off".
-std::string ModeText(const golden::Call& call, const std::vector<double>& scales) {
+std::string ModeText(const golden::Call& call, const RunOptions& options,
+                     const std::vector<double>& scales) {
   std::vector<std::string> words;
   for (size_t i = 0; i < call.arguments.size(); ++i) {
     const golden::Parameter& p = call.op->parameters[i];
@@ -130,6 +131,7 @@ std::string ModeText(const golden::Call& call, const std::vector<double>& scales
       words.push_back(name + (call.arguments[i].integers.at(0) != 0 ? " on" : " off"));
     }
   }
+  if (call.pillow != 0) words.push_back("antialias on, exact " + options.exact);
   if (call.op->resizes()) {
     words.push_back(scales.empty() ? "scale from the sizes"
                                    : fmt::format("scale {}", fmt::join(scales, ",")));
@@ -162,7 +164,7 @@ std::string Report(const RunFacts& run) {
   const golden::Timing& timing = run.report.timing;
   Table facts({kLeft, kLeft});
   facts.AddRow({"operator", run.task.choice.name()});
-  const std::string mode = ModeText(run.task.call, run.scales());
+  const std::string mode = ModeText(run.task.call, run.options, run.scales());
   if (!mode.empty()) facts.AddRow({"mode", mode});
   facts.AddRow({"path", fmt::format("{}, through {}", run.report.kernel, run.report.api)});
   facts.AddRow({"profile", run.options.profile});
@@ -328,7 +330,7 @@ constexpr OptionHelp kHelp[] = {
     {"weight", "FILE", "deform_conv2d: the kernels, (outputs, inputs of a group, KH, KW)"},
     {"offset", "FILE",
      "deform_conv2d: x of all samples, then y, then masks (--layout pairs: y and x take turns)"},
-    {"bias", kData, "deform_conv2d: one number an output (default: 0)"},
+    {"bias", kData, "deform_conv2d: one number an output (default: zeros)"},
     {"gradInput", "FILE", "resizing, pooling: write the gradient"},
     {"inputGrad", "FILE", "write the input's gradient"},
     {"gridGrad", "FILE",

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <filesystem>
 #include <limits>
 #include <optional>
@@ -17,6 +16,7 @@
 #include "tools/cli_error.h"
 #include "tools/file/file_io.h"
 #include "tools/file/tensor_io.h"
+#include "tools/library_info.h"
 #include "tools/parse.h"
 #include "tools/tensor/grids.h"
 #include "tools/testing/generate_parts.h"
@@ -73,12 +73,12 @@ std::vector<std::string> SizeSymbols(const OperatorRow& row) {
 
 bool IsStarts(const Parameter& p) { return p.dtype && std::string_view(p.pattern) == "L"; }
 
-bool IsBias(const Parameter& p) { return std::string_view(p.native) == "bias"; }
-
 // "1,1,2": the numbers.
 std::vector<int64_t> ParseIntegers(const std::string& text, const std::string& option) {
   std::vector<int64_t> numbers;
-  for (const std::string& word : Split(text, ',')) numbers.push_back(ParseInteger(word, option));
+  for (const std::string& word : Split(text, ',')) {
+    numbers.push_back(ParseInteger(word, option, "an integer; wanted integers with commas"));
+  }
   return numbers;
 }
 
@@ -104,12 +104,25 @@ bool TakesScales(const RunChoice& choice) {
          });
 }
 
+// "; it reads --theta and writes --grid": the operator's options for tensors.
+std::string TensorOptions(const RunOptions& options, const OperatorRow& row) {
+  const auto names = [&](Role role) {
+    std::vector<std::string> found;
+    for (const Parameter& p : With(row, role)) {
+      if (options.tensors.contains(p.native)) found.push_back(OptionName(p.native));
+    }
+    return fmt::format("{}", fmt::join(found, ", "));
+  };
+  return fmt::format("; it reads {} and writes {}", names(Role::kInput), names(Role::kOutput));
+}
+
 // Throws for an option that the operator has no use for: it would be ignored in silence.
 void RefuseUnused(const RunOptions& options, const RunChoice& choice) {
   const OperatorRow& row = *choice.row;
-  const auto check = [&](const std::string& option, bool given, bool applies) {
+  const auto check = [&](const std::string& option, bool given, bool applies,
+                         const std::string& more = "") {
     if (given && !applies) {
-      throw BadInput(fmt::format("{} does not apply to {}", option, options.op));
+      throw BadInput(fmt::format("{} does not apply to {}{}", option, options.op, more));
     }
   };
   const auto has = [&](const std::string& native) {
@@ -124,7 +137,7 @@ void RefuseUnused(const RunOptions& options, const RunChoice& choice) {
   check("--mask", !options.mask.empty(),
         choice.graph == nullptr && !With(row, Role::kMask).empty());
   for (const auto& [native, text] : options.tensors) {
-    check(OptionName(native), !text.empty(), has(native));
+    check(OptionName(native), !text.empty(), has(native), TensorOptions(options, row));
   }
   for (const auto& [native, text] : options.modes) {
     check(OptionName(native), !text.empty(), has(native));
@@ -143,7 +156,7 @@ void CheckFiles(const RunOptions& options, const OperatorRow& row) {
     const bool offsets = std::string_view(input.pattern) == "N,F,YH,YW";
     if (!golden::NamesImages(input) && !offsets) continue;
     const std::string text = options.TensorText(input.native);
-    if (text.empty() || text == "ones" || text.starts_with("random:")) {
+    if (text.empty() || IsMade(text)) {
       throw BadInput(fmt::format("{} is needed: a file; {}", OptionName(input.native),
                                  offsets ? "the positions are as many as it has"
                                          : "rois name images, so none are made up"));
@@ -169,7 +182,8 @@ void CheckNeeded(const RunOptions& options, const OperatorRow& row) {
   for (const Parameter& input : With(row, Role::kInput)) {
     if (IsGradient(input) || *input.native == '\0') continue;
     if (!options.TensorText(input.native).empty()) continue;
-    if (IsStarts(input) || IsBias(input)) continue;  // follow from the levels' shapes; 0
+    // Starts follow from the levels' shapes; a bias is 0.
+    if (IsStarts(input) || options.Source(input.native) == "zeros") continue;
     if (input.dtype) {
       throw BadInput(
           fmt::format("{} is needed: whole numbers, as in 32,48,16,24", OptionName(input.native)));
@@ -224,14 +238,29 @@ std::vector<double> Scales(const RunOptions& options, size_t axes) {
   return scales;
 }
 
-int64_t ParseMode(const RunOptions& options, const Parameter& mode) {
+// "; grid_sampler_2d_padded has it": the operator of this rank and direction whose mode has a word.
+std::string OperatorWith(const std::string& word, const OperatorRow& row, const Parameter& mode) {
+  for (const OperatorRow& other : golden::Operators()) {
+    if (other.axes != row.axes || other.backward() != row.backward()) continue;
+    for (const Parameter& p : With(other, Role::kMode)) {
+      const std::vector<std::string> words = golden::ModeWords(p);
+      if (std::string_view(p.native) == mode.native && std::ranges::count(words, word) > 0) {
+        return fmt::format("; {} has it", other.name);
+      }
+    }
+  }
+  return "";
+}
+
+int64_t ParseMode(const RunOptions& options, const OperatorRow& row, const Parameter& mode) {
   const auto given = options.modes.find(mode.native);
   if (given == options.modes.end() || given->second.empty()) return 0;
   const std::vector<std::string> words = golden::ModeWords(mode);
   const auto found = std::find(words.begin(), words.end(), given->second);
   if (found == words.end()) {
-    throw BadInput(fmt::format("{}: '{}' is not one of {}", OptionName(mode.native), given->second,
-                               fmt::join(words, ", ")));
+    throw BadInput(fmt::format("{}: '{}' is not one of {}{}", OptionName(mode.native),
+                               given->second, fmt::join(words, ", "),
+                               OperatorWith(given->second, row, mode)));
   }
   return found - words.begin();
 }
@@ -384,19 +413,11 @@ class TaskBuilder {
     if (!input.is_grid) {
       const std::string option = OptionName(input.native);
       const bool known = IsKnown(input);  // if not, a file tells: the number of rois
-      if (IsBias(input) && options_.TensorText(input.native).empty()) {
-        HostTensor zeros(dtype_, ShapeOf(input), option);
-        std::memset(zeros.data(), 0, static_cast<size_t>(zeros.count()) * ElementSize(dtype_));
-        return zeros;
-      }
-      const std::string source = options_.Source(input.native);
-      if (!known && (source == "ones" || source.starts_with("random:"))) {
-        throw BadInput(fmt::format(
-            "{} {}: its shape is not known, because --shape is the shape of {}; give a file",
-            option, source, OptionName(Input(0).native)));
-      }
-      HostTensor tensor = LoadTensor(
-          {option, source, dtype_, known ? std::optional(ShapeOf(input)) : std::nullopt});
+      HostTensor tensor =
+          LoadTensor({option, options_.Source(input.native), dtype_,
+                      known ? std::optional(ShapeOf(input)) : std::nullopt,
+                      fmt::format(", because --shape is the shape of {}; give a .npy file",
+                                  OptionName(Input(0).native))});
       if (Fits(input, tensor.shape())) return tensor;
       throw BadInput(fmt::format("{}: wanted {}, but the shape is {}", option,
                                  ShapeText(row(), input), ToString(tensor.shape())));
@@ -614,7 +635,7 @@ class TaskBuilder {
         if (parameter.role == Role::kReal) argument.real = ParseFinite(text, option);
         if (parameter.role == Role::kInteger) argument.integers = {ParseInteger(text, option)};
       } else if (parameter.role == Role::kMode) {
-        argument.integers = {ParseMode(options_, parameter)};
+        argument.integers = {ParseMode(options_, row(), parameter)};
       } else if (parameter.role == Role::kInteger && extents_.contains(parameter.pattern)) {
         argument.integers = {extents_.at(parameter.pattern)};
       } else if (IsKernel(parameter)) {
@@ -642,18 +663,30 @@ class TaskBuilder {
   std::map<size_t, std::vector<double>> numbers_;  // of inputs of whole numbers
 };
 
+// Why a name has no choices.
+std::string WhyNotRun(const std::string& name) {
+  if (const char* const operators = StandsFor(name)) {
+    return fmt::format("{} stands for several operators: name {}", name, operators);
+  }
+  const auto info = LibraryInfo();
+  const auto companions = info.value("companion", std::vector<std::string>());
+  const auto aten = info.value("aten", nlohmann::ordered_json::object());
+  if (std::ranges::count(companions, name) > 0 || aten.contains(name)) {
+    return fmt::format(
+        "{} is a function of the library that only programs call (portacl info lists what "
+        "portacl run takes)",
+        name);
+  }
+  return golden::UnknownOperator(name, RunWords());
+}
+
 }  // namespace
 
 std::string OptionName(const std::string& native) { return "--" + WithSeparator(native, '-'); }
 
 RunTask BuildRun(const RunOptions& options) {
   std::vector<RunChoice> choices = FindRunChoices(options.op, false);
-  if (choices.empty()) {
-    const char* const operators = StandsFor(options.op);
-    throw BadInput(operators == nullptr ? golden::UnknownOperator(options.op, RunWords())
-                                        : fmt::format("{} stands for several operators: name {}",
-                                                      options.op, operators));
-  }
+  if (choices.empty()) throw BadInput(WhyNotRun(options.op));
   RefuseUnused(options, choices.front());
   CheckFiles(options, *choices.front().row);
   const auto antialias = options.flags.find("antialias");
@@ -662,7 +695,7 @@ RunTask BuildRun(const RunOptions& options) {
   }
   const OperatorRow& row = *choices.front().row;
   CheckNeeded(options, row);
-  for (const Parameter& mode : With(row, Role::kMode)) ParseMode(options, mode);
+  for (const Parameter& mode : With(row, Role::kMode)) ParseMode(options, row, mode);
   CheckResultFiles(options, row);
   return TaskBuilder(options, std::move(choices)).Build();
 }

@@ -43,7 +43,12 @@ TEST_F(BadInputTest, CommandsAndOptionsThatDoNotExist) {
   Expect({"run", "upsample_bilinear"}, {},
          "'upsample_bilinear'; did you mean upsample_linear or upsample_bilinear2d? (portacl info");
   Expect({"run", "nearest"}, {}, "; did you mean UpsampleNearest, upsample_nearest or ");
-  Expect({"run", "gridsampler2dgrad"}, {}, "; did you mean GridSampler2DGrad?");
+  Expect({"run", "gridsampler2dgrad"}, {},
+         "; did you mean grid_sampler_2d_grad or GridSampler2DGrad?");
+  Expect({"run", "roialign"}, {}, "; did you mean roi_align or ROIAlign?");
+  for (const char* const function : {"aclnnAdd", "aclnnMatmul"}) {  // a companion, PyTorch's
+    Expect({"run", function}, {}, " is a function of the library that only programs call (portacl");
+  }
   Expect({"run", "GridSample"}, {},
          "GridSample stands for several operators: name GridSampler2D or GridSampler3D");
   Expect({"run", "aclnnResize"}, {},
@@ -200,7 +205,14 @@ TEST_F(BadInputTest, OptionsOfTheOtherOperatorAreNotIgnored) {
   ExpectUpsample({"--size", "1,1", "--mask", "1,0"}, "--mask does not apply");
   ExpectUpsample({"--size", "1,1", "--grid-grad", "x.npy"}, "--grid-grad does not apply");
   ExpectSampler({"--scale", "2"}, "--scale does not apply");
-  ExpectSampler({"--grad-input", "x.npy"}, "--grad-input does not apply");
+  ExpectSampler({"--grad-input", "x.npy"},
+                "--grad-input does not apply to grid_sampler_2d_backward; it reads --grad-output, "
+                "--input, --grid and writes --input-grad, --grid-grad");
+  Expect({"run", "affine_grid", "--theta", "ones", "-o", "x.npy"}, {},
+         "--output does not apply to affine_grid; it reads --theta and writes --grid");
+  ExpectSampler({"--padding", "circular"},
+                "'circular' is not one of zeros, border, reflection; "
+                "grid_sampler_2d_padded_backward has it");
 }
 
 TEST_F(BadInputTest, ImplementationsThatDoNotExistAreListed) {

@@ -201,7 +201,13 @@ TEST_F(RunTest, AConvolutionIsMovedByAFileOfOffsets) {
                  "--columns is needed: the file that deform_conv2d --columns FILE wrote");
   ExpectBadInput(run({"--offset", "offset.npy", "--stride", "1,1,1"}),
                  "--stride: 3 numbers, wanted 1 or 2");
-  ExpectBadInput(run({"--offset", "offset.npy", "--padding", "zeros"}), "--padding");
+  ExpectBadInput(run({"--offset", "offset.npy", "--padding", "zeros"}),
+                 "--padding: 'zeros' is not an integer; wanted integers with commas");
+  Write("weight.bin", Bytes<float>({10}));
+  ExpectBadInput(Run({"run", "deform_conv2d", "--input", "input.npy", "--weight", "weight.bin",
+                      "--offset", "offset.npy"}),
+                 "--weight weight.bin: its shape is not known, because --shape is the shape of "
+                 "--input; give a .npy file");
   EXPECT_NE(run({"--offset", "offset.npy", "--stride", "2"}).exit_code, 0);
 }
 
@@ -772,7 +778,9 @@ TEST_F(RunTest, OneApiResizesPicturesAsBytes) {
   for (const std::string exact : {"pillow", "pillow<13"}) {
     std::vector<std::string> as_pillow = run;
     as_pillow.insert(as_pillow.end(), {"--exact", exact});
-    ASSERT_EQ(Run(as_pillow).exit_code, 0);
+    const Outcome outcome = Run(as_pillow);
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_THAT(outcome.out, HasSubstr("antialias on, exact " + exact));
     // Three elements each, with weights 3/7, 3/7 and 1/7.
     EXPECT_EQ(Bytes(Elements<uint8_t>(Read("out.npy"))), Bytes<uint8_t>({111, 45}));
   }

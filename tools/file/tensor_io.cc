@@ -15,8 +15,8 @@ namespace {
 
 Shape NeedShape(const TensorRequest& request) {
   if (request.shape) return *request.shape;
-  throw BadInput(fmt::format("{} {}: its shape is not known; give it with --shape", request.option,
-                             request.source));
+  throw BadInput(fmt::format("{} {}: its shape is not known{}", request.option, request.source,
+                             request.no_shape));
 }
 
 // A value between 0 and 1 as a byte has it.
@@ -24,8 +24,9 @@ double ToLevel(double value) { return 255 * value; }
 
 HostTensor MakeTensor(const TensorRequest& request) {
   HostTensor tensor(request.dtype.value_or(DataType::kFloat32), NeedShape(request), request.option);
-  if (request.source == "ones") {
-    for (int64_t i = 0; i < tensor.count(); ++i) tensor.Set(i, 1.0);
+  if (request.source == "ones" || request.source == "zeros") {
+    const double value = request.source == "ones" ? 1 : 0;
+    for (int64_t i = 0; i < tensor.count(); ++i) tensor.Set(i, value);
     return tensor;
   }
   Random random(
@@ -73,10 +74,12 @@ std::string DescribeRange(ValueRange range) {
 
 }  // namespace
 
+bool IsMade(const std::string& source) {
+  return source == "ones" || source == "zeros" || source.starts_with("random:");
+}
+
 HostTensor LoadTensor(const TensorRequest& request) {
-  if (request.source == "ones" || request.source.rfind("random:", 0) == 0) {
-    return MakeTensor(request);
-  }
+  if (IsMade(request.source)) return MakeTensor(request);
   const std::string extension = Extension(request.source);
   HostTensor tensor;
   if (extension == "npy") {
@@ -89,7 +92,7 @@ HostTensor LoadTensor(const TensorRequest& request) {
     if (tensor.dtype() != dtype) tensor = tensor.ConvertedTo(dtype, request.source);
   } else {
     throw BadInput(
-        fmt::format("{} {}: wanted a .npy, .bin, .png or .jpg file, 'ones' or "
+        fmt::format("{} {}: wanted a .npy, .bin, .png or .jpg file, 'ones', 'zeros' or "
                     "'random:SEED'",
                     request.option, request.source));
   }

@@ -1,5 +1,5 @@
 // Tensors from and to files, by their extension: .npy, .bin (raw elements), .png/.jpg (pictures);
-// and tensors made from a word: `ones`, `random:SEED`.
+// and tensors made from a word: `ones`, `zeros`, `random:SEED`.
 #ifndef PORTACL_TOOLS_FILE_TENSOR_IO_H_
 #define PORTACL_TOOLS_FILE_TENSOR_IO_H_
 
@@ -13,11 +13,15 @@ namespace portacl::cli {
 
 // The options of a tensor that is to be read or made.
 struct TensorRequest {
-  std::string option;             // "--grad-output", for messages
-  std::string source;             // a file, `ones` or `random:SEED`
-  std::optional<DataType> dtype;  // wanted; needed for .bin
-  std::optional<Shape> shape;     // wanted; needed for .bin, `ones` and `random`
+  std::string option;                               // "--grad-output", for messages
+  std::string source;                               // a file or the word of a made tensor
+  std::optional<DataType> dtype;                    // wanted; needed for .bin
+  std::optional<Shape> shape;                       // wanted; needed for .bin and made tensors
+  std::string no_shape = "; give it with --shape";  // ends the message if the shape is needed
 };
+
+// Whether a source is the word of a made tensor.
+bool IsMade(const std::string& source);
 
 // Pictures and made tensors get the wanted dtype (float32 without one). Throws BadInput if a
 // file's dtype or shape is another one than wanted.
