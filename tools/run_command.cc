@@ -94,9 +94,11 @@ std::vector<Shown> Results(const RunOptions& options, const golden::Call& call) 
 std::optional<ValueRange> ParseRange(const std::string& text) {
   if (text.empty()) return std::nullopt;
   const std::vector<std::string> parts = Split(text, ',');
-  if (parts.size() != 2) throw BadInput("--range: wanted LOW,HIGH");
+  if (parts.size() != 2) throw BadInput(fmt::format("--range: '{}' is not LOW,HIGH", text));
   const ValueRange range{ParseFinite(parts[0], "--range"), ParseFinite(parts[1], "--range")};
-  if (!(range.low < range.high)) throw BadInput("--range: LOW must be below HIGH");
+  if (!(range.low < range.high)) {
+    throw BadInput(fmt::format("--range: '{}': LOW must be below HIGH", text));
+  }
   return range;
 }
 

@@ -334,7 +334,7 @@ std::string ShapeText(const OperatorRow& row, const Parameter& parameter) {
 int64_t InputExtent(int64_t out_extent, double scale) {
   const double ratio = static_cast<double>(out_extent) / scale;
   constexpr double kMost = 1e15;
-  if (ratio > kMost) throw BadInput("--scale: the result would be too large");
+  if (ratio > kMost) throw BadInput(fmt::format("--scale: {} makes the result too large", scale));
   const int64_t nearest = std::max<int64_t>(std::llround(ratio), 1);
   if (std::floor(static_cast<double>(nearest) * scale) == static_cast<double>(out_extent)) {
     return nearest;
@@ -345,7 +345,7 @@ int64_t InputExtent(int64_t out_extent, double scale) {
 int64_t OutputExtent(int64_t in_extent, double scale) {
   const double extent = std::floor(static_cast<double>(in_extent) * scale);
   constexpr double kMost = 1e15;
-  if (extent > kMost) throw BadInput("--scale: the result would be too large");
+  if (extent > kMost) throw BadInput(fmt::format("--scale: {} makes the result too large", scale));
   return std::max<int64_t>(static_cast<int64_t>(extent), 1);
 }
 
