@@ -119,13 +119,19 @@ class Reader {
                  fmt::format("{}field {}", Place(field.line > 0 ? field.line : line_), field.name));
   }
 
+  int64_t Integer(const Field& field) const {
+    return Parsed(field, [](const std::string& text, const std::string& option) {
+      return cli::ParseInteger(text, option);
+    });
+  }
+
   std::vector<int64_t> Integers(const Field& field) const {
     std::vector<int64_t> values;
     if (field.value == "none") return values;
     std::string text = field.value;
     if (text.find(',') == std::string::npos) std::replace(text.begin(), text.end(), 'x', ',');
     for (const std::string& part : cli::Split(text, ',')) {
-      values.push_back(Parsed({field.name, part, field.line}, cli::ParseInteger));
+      values.push_back(Integer({field.name, part, field.line}));
     }
     return values;
   }
@@ -144,7 +150,7 @@ class Reader {
     } else if (name == "profile") {
       case_.profile = Word(field, {"atlas-a2", "atlas-a3", "atlas-training", "ascend-950", "open"});
     } else if (name == "expect") {
-      const int64_t status = Parsed(field, cli::ParseInteger);
+      const int64_t status = Integer(field);
       if (status < 0 || status > 999999) Fail(field, "is not a status");
       case_.expect = static_cast<int32_t>(status);
     } else if (name == "null") {
@@ -203,7 +209,7 @@ class Reader {
         argument.real = Real(field);
         break;
       case Role::kInteger:
-        argument.integers = {Parsed(field, cli::ParseInteger)};
+        argument.integers = {Integer(field)};
         break;
       case Role::kMode:
         argument.integers = {Mode(field, row)};
@@ -241,7 +247,7 @@ class Reader {
       Fail(field, fmt::format("'{}' is neither a number nor one of {}", field.value,
                               fmt::join(words, ", ")));
     }
-    return Parsed(field, cli::ParseInteger);
+    return Integer(field);
   }
 
   int64_t Flag(const Field& field) const {
@@ -257,7 +263,7 @@ class Reader {
     } else if (property == "strides") {
       argument.strides = Integers(field);
     } else if (property == "offset") {
-      argument.offset = Parsed(field, cli::ParseInteger);
+      argument.offset = Integer(field);
       if (*argument.offset < 0) Fail(field, "is negative");
     } else if (property == "dtype") {
       argument.dtype = ParseAclDataType(field.value);
