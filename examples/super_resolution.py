@@ -52,6 +52,8 @@ def rebuild(shots, shape, steps):
         (error + 3e-4 * slopes).backward()
         optimizer.step()
         losses.append(error.item())
+        if step % 20 == 0:
+            print(f"step {step:3d} of {steps}: error of the shots {losses[-1]:.2e}", flush=True)
     return scene.detach().clamp(0, 1), losses
 
 
