@@ -210,9 +210,11 @@ TEST_F(BadInputTest, OptionsOfTheOtherOperatorAreNotIgnored) {
                 "--input, --grid and writes --input-grad, --grid-grad");
   Expect({"run", "affine_grid", "--theta", "ones", "-o", "x.npy"}, {},
          "--output does not apply to affine_grid; it reads --theta and writes --grid");
-  ExpectSampler({"--padding", "circular"},
-                "'circular' is not one of zeros, border, reflection; "
-                "grid_sampler_2d_padded_backward has it");
+  Expect({"run", "grid_sampler_2d_backward", "--input", "random:1", "--grid", "random:2",
+          "--grad-output", "random:3", "--shape", "1,1,4,4", "--padding", "circular"},
+         {},
+         "'circular' is not one of zeros, border, reflection; "
+         "grid_sampler_2d_padded_backward has it");
 }
 
 TEST_F(BadInputTest, ImplementationsThatDoNotExistAreListed) {
