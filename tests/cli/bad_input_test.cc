@@ -41,7 +41,8 @@ TEST_F(BadInputTest, CommandsAndOptionsThatDoNotExist) {
   Expect({"run", "grid_sampler_2d_backwrd"}, {},
          "unknown operator 'grid_sampler_2d_backwrd'; did you mean grid_sampler_2d_backward?");
   Expect({"run", "upsample_bilinear"}, {},
-         "'upsample_bilinear'; did you mean upsample_linear or upsample_bilinear2d? (portacl info");
+         "'upsample_bilinear'; did you mean upsample_linear, upsample_bilinear2d or "
+         "UpsampleBilinear2d? (portacl info");
   Expect({"run", "nearest"}, {}, "; did you mean UpsampleNearest, upsample_nearest or ");
   Expect({"run", "gridsampler2dgrad"}, {},
          "; did you mean grid_sampler_2d_grad or GridSampler2DGrad?");
