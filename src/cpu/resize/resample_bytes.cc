@@ -56,6 +56,12 @@ HWY_INLINE hn::Vec<Bytes> Clamped(hn::Vec<Words> lower, hn::Vec<Words> upper) {
 #endif
 }
 
+// Returns the start of a sum, which is shifted right by `shift` bits later.
+HWY_INLINE hn::Vec<Sums> HalfOf(int32_t shift) {
+  const Sums ds;
+  return hn::Set(ds, 1 << (shift - 1));
+}
+
 // Sums the vectors load(k), k < taps, with their weights. `taps` is even: tables of bytes have a
 // tap of weight 0 where needed. kUpper: weights have upper parts. Bytes of two taps form pairs in
 // 128-bit blocks, and clamping restores their order.
@@ -66,7 +72,7 @@ HWY_INLINE hn::Vec<Bytes> SumOf(const int32_t* weight, int64_t taps, int32_t shi
   const Bytes d;
   const Sums ds;
   const auto zero = hn::Zero(d);
-  auto a = hn::Set(ds, 1 << (shift - 1)), b = a, c = a, e = a;
+  auto a = HalfOf(shift), b = a, c = a, e = a;
   auto upper_a = hn::Zero(ds), upper_b = upper_a, upper_c = upper_a, upper_e = upper_a;
   const auto add_two = [&](int64_t k) PORTACL_INLINE_LAMBDA {
     const auto x = load(k), y = load(k + 1);
@@ -305,7 +311,7 @@ template <int kParts>
 HWY_INLINE hn::Vec<Bytes> SumOfQuads(const ResampleQuad* quad, const ResampleQuad* end,
                                      const uint8_t* ring, int32_t shift) {
   const Sums ds;
-  const auto zero = hn::Zero(ds), half = hn::Set(ds, 1 << (shift - 1));
+  const auto zero = hn::Zero(ds), half = HalfOf(shift);
   hn::Vec<Sums> sums[4][3] = {
       {half, zero, zero}, {half, zero, zero}, {half, zero, zero}, {half, zero, zero}};
   for (; quad != end; ++quad) {

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -50,6 +51,11 @@ template <class F>
 int64_t RowStride(int64_t elements) {
   constexpr auto kLine = static_cast<int64_t>(kLineBytes / sizeof(F));
   return (base::DivideUp(elements, kLine) | 1) * kLine;
+}
+
+// Returns the least power of two that is not below `least`, which is positive.
+inline int64_t PowerOfTwo(int64_t least) {
+  return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(least)));
 }
 
 // The type of results between two axes, in scratch. F: the type of weights.
@@ -414,6 +420,13 @@ inline ResampleBox ResampleKernelPlan<F>::Box(int64_t index) const {
 }
 
 // ---- parts of a plan ----------------------------------------------------------------------------
+
+// For "columns": resample_columns_plan.cc.
+
+// `quads`: bytes may take quads. Returns none if sources of a block are too far apart.
+template <class F>
+std::optional<ResampleColumns> MakeColumns(const ResampleKernelPlan<F>& plan,
+                                           const ResampleTarget& target, bool quads);
 
 // For "lookup", and for the borders of "expand": resample_lookups_plan.cc.
 
