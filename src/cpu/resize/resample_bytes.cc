@@ -230,43 +230,6 @@ HWY_INLINE void ByteColumnsToRows(const uint8_t* from, int64_t columns, uint8_t*
   }
 }
 
-template <bool kUpper>
-HWY_NOINLINE void AddByteColumns(const ResampleColumns& columns,
-                                 const RowsOfW<int32_t, uint8_t, uint8_t>& some, uint8_t* ring) {
-  const Bytes d;
-  const ResampleTaps<int32_t>& w = some.w;
-  RowsAhead<uint8_t> ahead(some.ahead, some.rows, some.columns.from, some.columns.end);
-  std::array<const uint8_t*, kMostResampleRows> from;
-  for (int64_t r = 0; r < N; ++r) {
-    from[static_cast<size_t>(r)] = some.from[std::min(r, some.rows - 1)];
-  }
-  HWY_ALIGN uint8_t sums[N * kByteColumns];
-  std::memset(sums, 0, sizeof sums);
-  // If sums take long, each destination fetches its share of the next rows. Blocks of sources come
-  // many at a time, so their fetches wait for each other. AVX-512 was not measured.
-  const bool evenly = HWY_TARGET != HWY_AVX3 && w.start[w.to] >= w.from;
-  const int64_t width = some.columns.w1 - some.columns.w0;
-  const int64_t share = base::DivideUp((some.columns.end - some.columns.from) * some.rows, width);
-  int64_t have = some.columns.from / kByteColumns * kByteColumns;
-  for (int64_t o0 = some.columns.w0; o0 < some.columns.w1; o0 += kByteColumns) {
-    const int64_t wanted = std::min(kByteColumns, some.columns.w1 - o0);
-    const int64_t end = columns.sources_end[static_cast<size_t>(o0 / kByteColumns)];
-    for (; have < end; have += kByteColumns) {
-      if (!evenly) ahead.Fetch(kByteColumns * some.rows);
-      RowsToByteColumns(from.data(), have, w.from, ring + (have & (columns.ring - 1)) * N);
-    }
-    for (int64_t i = 0; i < wanted; ++i) {
-      if (evenly) ahead.Fetch(share);
-      const int64_t start = w.start[o0 + i];
-      const int32_t* const at = columns.at.data() + start;
-      const auto load = [&](int64_t k) PORTACL_INLINE_LAMBDA { return hn::Load(d, ring + at[k]); };
-      hn::Store(SumOf<kUpper>(w.weight + start, w.start[o0 + i + 1] - start, some.init, load), d,
-                sums + i * N);
-    }
-    ByteColumnsToRows(sums, wanted, some.to, o0, some.rows);
-  }
-}
-
 // ---- quads --------------------------------------------------------------------------------------
 
 #if HWY_TARGET == HWY_AVX3
@@ -331,18 +294,91 @@ HWY_INLINE hn::Vec<Bytes> SumOfQuads(const ResampleQuad* quad, const ResampleQua
   };
   return Clamped(Clamped(sum(0), sum(1)), Clamped(sum(2), sum(3)));
 }
+#endif
 
-template <int kParts>
-HWY_NOINLINE void AddByteQuads(const ResampleColumns& columns,
-                               const RowsOfW<int32_t, uint8_t, uint8_t>& some, uint8_t* ring) {
-  const Bytes d;
-  const ResampleQuad* const all = columns.quads.of.data();
-  const int64_t channels = some.w.flat;
-  HWY_ALIGN uint8_t place[N];
-  for (int64_t i = 0; i < N; ++i) {
-    const int64_t quad = i / 4 / channels, channel = i / 4 % channels;
-    place[i] = static_cast<uint8_t>((4 * quad + i % 4) * channels + channel);
+// ---- W ------------------------------------------------------------------------------------------
+
+using ByteRows = RowsOfW<int32_t, uint8_t, uint8_t>;
+
+// Columns of single sources, which are summed in pairs. `block`: sources that are loaded together.
+// Holds copies, because stores to bytes may change what a reference stands for.
+template <bool kUpper>
+struct BytePairs {
+  BytePairs(const ResampleColumns& columns, const ByteRows& some, uint8_t* to)
+      : start(some.w.start),
+        weight(some.w.weight),
+        at(columns.at.data()),
+        end(some.w.from),
+        mask(columns.ring - 1),
+        shift(some.init),
+        ring(to) {}
+
+  HWY_INLINE void Load(const uint8_t* const* from, int64_t first) const {
+    RowsToByteColumns(from, first, end, ring + (first & mask) * N);
   }
+  HWY_INLINE hn::Vec<Bytes> Sum(int64_t o) const {
+    const int64_t tap = start[o];
+    const int32_t* const places = at + tap;
+    const auto load = [&](int64_t k)
+                          PORTACL_INLINE_LAMBDA { return hn::Load(Bytes(), ring + places[k]); };
+    return SumOf<kUpper>(weight + tap, start[o + 1] - tap, shift, load);
+  }
+  // If sums take long, each destination fetches its share of the next rows. Blocks of sources come
+  // many at a time, so their fetches wait for each other. AVX-512 was not measured.
+  static bool Evenly(const ResampleTaps<int32_t>& w) {
+    return HWY_TARGET != HWY_AVX3 && w.start[w.to] >= w.from;
+  }
+
+  static constexpr int64_t block = kByteColumns;
+  const int64_t* const start;
+  const int32_t* const weight;
+  const int32_t* const at;
+  const int64_t end, mask;
+  const int32_t shift;
+  uint8_t* const ring;
+};
+
+#if HWY_TARGET == HWY_AVX3
+template <int kParts>
+struct ByteQuads {
+  ByteQuads(const ResampleColumns& columns, const ByteRows& some, uint8_t* to)
+      : start(columns.quads.start.data()),
+        quads(columns.quads.of.data()),
+        block(columns.quads.block),
+        end(some.w.from),
+        mask(columns.ring - 1),
+        shift(some.init),
+        ring(to) {
+    const int64_t channels = some.w.flat;
+    for (int64_t i = 0; i < N; ++i) {
+      const int64_t quad = i / 4 / channels, channel = i / 4 % channels;
+      place[i] = static_cast<uint8_t>((4 * quad + i % 4) * channels + channel);
+    }
+  }
+
+  HWY_INLINE void Load(const uint8_t* const* from, int64_t first) const {
+    RowsToQuads(from, first, end, place, ring + (first / block * kLineBytes & mask) * N);
+  }
+  HWY_INLINE hn::Vec<Bytes> Sum(int64_t o) const {
+    return SumOfQuads<kParts>(quads + start[o], quads + start[o + 1], ring, shift);
+  }
+  static bool Evenly(const ResampleTaps<int32_t>&) { return true; }
+
+  const int64_t* const start;
+  const ResampleQuad* const quads;
+  const int64_t block, end, mask;
+  const int32_t shift;
+  uint8_t* const ring;
+  HWY_ALIGN uint8_t place[N];
+};
+#endif
+
+// Kind: BytePairs or ByteQuads.
+template <class Kind>
+HWY_NOINLINE void AddByteColumns(const ResampleColumns& columns, const ByteRows& some,
+                                 uint8_t* ring) {
+  const Bytes d;
+  const Kind of(columns, some, ring);
   RowsAhead<uint8_t> ahead(some.ahead, some.rows, some.columns.from, some.columns.end);
   std::array<const uint8_t*, kMostResampleRows> from;
   for (int64_t r = 0; r < N; ++r) {
@@ -350,26 +386,24 @@ HWY_NOINLINE void AddByteQuads(const ResampleColumns& columns,
   }
   HWY_ALIGN uint8_t sums[N * kByteColumns];
   std::memset(sums, 0, sizeof sums);
-  const int64_t width = some.columns.w1 - some.columns.w0, block = columns.quads.block;
+  const bool evenly = of.Evenly(some.w);
+  const int64_t width = some.columns.w1 - some.columns.w0;
   const int64_t share = base::DivideUp((some.columns.end - some.columns.from) * some.rows, width);
-  int64_t have = some.columns.from / block * block;
+  int64_t have = some.columns.from / of.block * of.block;
   for (int64_t o0 = some.columns.w0; o0 < some.columns.w1; o0 += kByteColumns) {
     const int64_t wanted = std::min(kByteColumns, some.columns.w1 - o0);
     const int64_t end = columns.sources_end[static_cast<size_t>(o0 / kByteColumns)];
-    for (; have < end; have += block) {
-      const int64_t at = have / block * kLineBytes & (columns.ring - 1);
-      RowsToQuads(from.data(), have, some.w.from, place, ring + at * N);
+    for (; have < end; have += of.block) {
+      if (!evenly) ahead.Fetch(of.block * some.rows);
+      of.Load(from.data(), have);
     }
     for (int64_t i = 0; i < wanted; ++i) {
-      ahead.Fetch(share);
-      const int64_t* const start = columns.quads.start.data() + o0 + i;
-      hn::Store(SumOfQuads<kParts>(all + start[0], all + start[1], ring, some.init), d,
-                sums + i * N);
+      if (evenly) ahead.Fetch(share);
+      hn::Store(of.Sum(o0 + i), d, sums + i * N);
     }
     ByteColumnsToRows(sums, wanted, some.to, o0, some.rows);
   }
 }
-#endif
 
 }  // namespace
 
@@ -385,10 +419,10 @@ void AddColumns<int32_t, uint8_t, uint8_t>(const ResampleColumns& columns,
                                            const RowsOfW<int32_t, uint8_t, uint8_t>& rows,
                                            uint8_t* ring) {
 #if HWY_TARGET == HWY_AVX3
-  if (columns.quads.parts == 2) return AddByteQuads<2>(columns, rows, ring);
-  if (columns.quads.parts == 3) return AddByteQuads<3>(columns, rows, ring);
+  if (columns.quads.parts == 2) return AddByteColumns<ByteQuads<2>>(columns, rows, ring);
+  if (columns.quads.parts == 3) return AddByteColumns<ByteQuads<3>>(columns, rows, ring);
 #endif
-  WithUpper(rows.init, [&](auto upper) { AddByteColumns<upper>(columns, rows, ring); });
+  WithUpper(rows.init, [&](auto upper) { AddByteColumns<BytePairs<upper>>(columns, rows, ring); });
 }
 
 }  // namespace portacl::cpu::HWY_NAMESPACE
