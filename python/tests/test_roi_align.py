@@ -53,7 +53,7 @@ def test_a_size_is_a_number_of_any_library():
 def test_refusals_name_what_is_wrong():
     images, boxes = _case()
     boxes[2, 0] = 2
-    with pytest.raises(ValueError, match=r"boxes gives roi 2 image .*, wanted one in \[0, 2\)"):
+    with pytest.raises(ValueError, match=r"boxes gives roi 2 image 2, wanted one in \[0, 2\)"):
         portacl.roi_align(images, boxes, 3)
     with pytest.raises(ValueError, match="output_size is .*, but must have 2 values"):
         portacl.roi_align(images, boxes, (3, 3, 3))
@@ -170,7 +170,7 @@ class TestTorchvision:
         portacl.torch.enable()
         images, boxes, *rest = self._arguments(torch.float32)
         boxes[0, 0] = 7
-        with pytest.raises(RuntimeError, match="gives roi .* image"):
+        with pytest.raises(RuntimeError, match="gives roi 0 image 7, wanted"):
             torch.ops.torchvision.roi_align(images, boxes, *rest)
 
 
